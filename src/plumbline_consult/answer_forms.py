@@ -22,11 +22,6 @@ def load_normaliser(form: str) -> Callable[[str], str]:
     return NORMALISERS[form]
 
 
-def normalise_exact(text: str) -> str:
-    """Return the text without blanks at its ends."""
-    return text.strip()
-
-
 def normalise_case(text: str) -> str:
     """Return the text in lower case, with single blanks."""
     return " ".join(text.casefold().split())
@@ -42,4 +37,8 @@ def normalise_number(text: str) -> str:
     return "0" if plain == "-0" else plain
 
 
-NORMALISERS = {"exact": normalise_exact, "casefold": normalise_case, "number": normalise_number}
+NORMALISERS: dict[str, Callable[[str], str]] = {
+    "exact": str.strip,
+    "casefold": normalise_case,
+    "number": normalise_number,
+}

@@ -2,18 +2,32 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
 
 from plumbline_consult.agents import AgentEntry, AgentsFile
 from plumbline_consult.endpoint import EndpointClient
-from plumbline_consult.outcomes import AgentOutcome
-from plumbline_consult.prompts import build_prompt, extract_answer, extract_confidence
-from plumbline_consult.replies import AgentError, Prompt, Reply
+from plumbline_consult.prompts import build_messages, extract_answer, extract_confidence
+from plumbline_consult.replies import AgentError, Messages, Reason, Reply
 from plumbline_consult.retries import try_repeatedly
 
-MAX_ANSWER_CHARS = 100_000  # it is recorded, compared and shown to other agents
 Normalise = Callable[[str], str]
+
+
+@dataclass
+class AgentOutcome:
+    """One agent's answer to one question, or the reason why there is none."""
+
+    agent: str
+    answer: str = ""  # as the policy sees it; empty where there is none
+    confidence: float | None = None  # that the agent stated, 0 to 1
+    status: Reason | Literal["answered"] = "answered"
+    message: str = ""  # why there is no answer
+    tokens: int = 0  # of the request that was answered
+    cost: float = 0.0  # dollars
+    seconds: float = 0.0
+    truncated: bool = False
 
 
 class AgentCaller:
@@ -31,61 +45,60 @@ class AgentCaller:
         """Ask until `deadline` of the event loop; the outcome says why there is no answer."""
         loop = asyncio.get_running_loop()
         start = time.monotonic()
-        prompt = build_prompt(self.agent, question, others)
+        messages = build_messages(self.agent, question, others)
         try:
             async with asyncio.timeout_at(deadline):
                 await asyncio.sleep(0)  # ends here where the deadline has passed: nothing is sent
                 reply = await try_repeatedly(
-                    lambda: self._attempt(prompt),
+                    lambda: self._attempt(messages),
                     self.agent.attempts,
                     lambda: deadline - loop.time(),
                 )
         except TimeoutError:
             message = "cancelled: no answer before the deadline of the question"
-            outcome = AgentOutcome(self.name, reason="timeout", message=message)
+            outcome = AgentOutcome(self.name, status="timeout", message=message)
         except AgentError as error:
-            outcome = AgentOutcome(self.name, reason=error.reason, message=str(error))
+            outcome = AgentOutcome(self.name, status=error.reason, message=str(error))
         else:
             outcome = self._read(reply, normalise)
-        outcome.seconds = time.monotonic() - start
+        outcome.seconds = round(time.monotonic() - start, 3)
         return outcome
 
     async def close(self) -> None:
         """Close its connections."""
         await self._client.close()
 
-    async def _attempt(self, prompt: Prompt) -> Reply:
+    async def _attempt(self, messages: Messages) -> Reply:
         """Send one request in its turn; the time limit begins when it is sent."""
         async with self._slots:
             try:
                 async with asyncio.timeout(self.agent.timeout_s):
-                    return await self._client.respond(prompt)
+                    return await self._client.respond(messages)
             except TimeoutError:
                 message = f"timeout: no complete response within {self.agent.timeout_s:g} s"
                 raise AgentError("timeout", message, may_retry=True) from None
 
     def _read(self, reply: Reply, normalise: Normalise) -> AgentOutcome:
-        agent, usage = self.agent, reply.usage
-        prompt_cost = agent.price.prompt * usage.prompt_tokens
-        cost = (prompt_cost + agent.price.completion * usage.completion_tokens) / 1000
-        outcome = AgentOutcome(self.name, usage=usage, cost=cost, is_truncated=reply.is_truncated)
-        text = extract_answer(reply.text, agent.answer_after, agent.confidence_after)
-        answer = normalise(text)
-        if len(answer) > MAX_ANSWER_CHARS:
-            outcome.reason = "protocol"
-            outcome.message = f"the answer has {len(answer):,} characters; ask for a short one"
-            return outcome
-        outcome.answer = answer
-        if agent.confidence_after:
-            outcome.confidence = extract_confidence(reply.text, agent.confidence_after)
-        return outcome
+        agent = self.agent
+        cost = agent.price.prompt * reply.prompt_tokens
+        cost += agent.price.completion * reply.completion_tokens
+        answer = extract_answer(reply.text, agent.answer_after, agent.confidence_after)
+        return AgentOutcome(
+            self.name,
+            normalise(answer),
+            extract_confidence(reply.text, agent.confidence_after),
+            tokens=reply.prompt_tokens + reply.completion_tokens,
+            cost=cost / 1000,
+            truncated=reply.is_truncated,
+        )
 
 
-@asynccontextmanager
-async def open_team(file: AgentsFile) -> AsyncIterator[dict[str, AgentCaller]]:
+def open_team(file: AgentsFile) -> dict[str, AgentCaller]:
     """Make every agent ready. Raises ParamsError for one whose key is not set."""
-    async with AsyncExitStack() as stack:
-        team = {name: AgentCaller(name, agent) for name, agent in file.agents.items()}
-        for caller in team.values():
-            stack.push_async_callback(caller.close)
-        yield team
+    return {name: AgentCaller(name, agent) for name, agent in file.agents.items()}
+
+
+async def close_team(team: dict[str, AgentCaller]) -> None:
+    """Close all connections."""
+    for caller in team.values():
+        await caller.close()

@@ -2,25 +2,22 @@
 
 import json
 import math
-from typing import Any, TypeGuard
+from typing import Any
 
 from plumbline_consult.agents import AgentEntry
-from plumbline_consult.replies import AgentError, Prompt, Reply, Usage
+from plumbline_consult.replies import AgentError, Messages, Reply
 
 MAX_TOKENS = 100_000_000  # a response that states more is not believed
 CHARS_OF_TOKEN = 4  # of English text, where a server does not say how many tokens it read
 
 
-def build_body(agent: AgentEntry, prompt: Prompt) -> bytes:
+def build_body(agent: AgentEntry, messages: Messages) -> bytes:
     """Build the request's body."""
-    messages = [{"role": "user", "content": prompt.text}]
-    if prompt.system:
-        messages.insert(0, {"role": "system", "content": prompt.system})
     body = {"model": agent.model, "messages": messages, "stream": False, **agent.body}
     return json.dumps(body).encode()
 
 
-def parse_reply(raw: bytes, prompt: Prompt, content_type: str) -> Reply:
+def parse_reply(raw: bytes, messages: Messages, content_type: str) -> Reply:
     """Read the first choice of a response.
 
     Raises AgentError, which repeats nothing of the response, where it is not a chat completion.
@@ -39,8 +36,13 @@ def parse_reply(raw: bytes, prompt: Prompt, content_type: str) -> Reply:
     text = message.get("content") if isinstance(message, dict) else None
     if not isinstance(text, str):
         raise AgentError("protocol", "the response has no text in choices[0].message.content")
-    usage = _parse_usage(value.get("usage")) or _estimate_usage(prompt, text)
-    return Reply(_replace_surrogates(text), usage, choice.get("finish_reason") == "length")
+    sent = sum(len(message["content"]) for message in messages)
+    return Reply(
+        _replace_surrogates(text),
+        _read_count(value.get("usage"), "prompt_tokens", sent),
+        _read_count(value.get("usage"), "completion_tokens", len(text)),
+        is_truncated=choice.get("finish_reason") == "length",
+    )
 
 
 def read_error_message(raw: bytes) -> str:
@@ -60,24 +62,9 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def _parse_usage(value: Any) -> Usage | None:
-    if not isinstance(value, dict):
-        return None
-    prompt_tokens = value.get("prompt_tokens")
-    completion_tokens = value.get("completion_tokens")
-    if not (_is_count(prompt_tokens) and _is_count(completion_tokens)):
-        return None
-    if prompt_tokens + completion_tokens == 0:  # some gateways state zeros instead of counting
-        return None
-    return Usage(prompt_tokens, completion_tokens, False)
-
-
-def _is_count(value: Any) -> TypeGuard[int]:
-    return type(value) is int and 0 <= value <= MAX_TOKENS
-
-
-def _estimate_usage(prompt: Prompt, text: str) -> Usage:
-    """Estimate tokens by the length of what was sent and received."""
-    sent = len(prompt.system) + len(prompt.text)
-    received = math.ceil(len(text) / CHARS_OF_TOKEN)
-    return Usage(max(1, math.ceil(sent / CHARS_OF_TOKEN)), received, True)
+def _read_count(usage: Any, key: str, num_chars: int) -> int:
+    """Tokens as the server states them; by the length of the text where it states none, or zero."""
+    stated = usage.get(key) if isinstance(usage, dict) else None
+    if type(stated) is int and 0 < stated <= MAX_TOKENS:
+        return stated
+    return math.ceil(num_chars / CHARS_OF_TOKEN)

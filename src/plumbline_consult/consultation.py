@@ -7,9 +7,8 @@ from typing import Any
 from plumbline.contract.errors import PlumblineError
 from plumbline_consult.agents import AgentsFile
 from plumbline_consult.answer_forms import load_normaliser
-from plumbline_consult.calling import AgentCaller
+from plumbline_consult.calling import AgentCaller, AgentOutcome
 from plumbline_consult.course import Course, Question, is_for_all
-from plumbline_consult.outcomes import AgentOutcome
 from plumbline_consult.policy import Policy
 from plumbline_consult.prompts import list_others
 
@@ -48,28 +47,25 @@ class Consultation:
         return course
 
     async def _follow_policy(self, course: Course) -> None:
-        """Ask whom the policy names until it names nobody; each agent is asked once."""
+        """Ask whom the policy names until it names nobody."""
         await self._decide(course)
         while course.decision.ask and course.ending == "decided":
-            names = course.decision.ask
-            wrong = [name for name in names if name not in self._team or name in course.asked]
-            if wrong:
-                reason = "a second time" if wrong[0] in self._team else "who is not in agents.yaml"
-                course.end("policy", f"the policy asks for {wrong[0]}, {reason}")
-                return
-            await self._ask_several(course, names)
+            await self._ask_several(course, course.decision.ask)
             await self._decide(course)
-            if course.is_late():
-                course.end("deadline", f"the deadline of {self._file.deadline_s:g} s has passed")
+            if course.is_late() and course.ending == "decided":
+                course.ending = "deadline"
+                course.message = f"the deadline of {self._file.deadline_s:g} s has passed"
 
     async def _decide(self, course: Course) -> None:
         """Let the policy look; where it fails after answers were paid for, keep the best so far."""
         try:
-            course.decision = await self._policy.decide(course.list_known())
+            left = max(0.0, course.max_cost - course.cost)
+            course.decision = await self._policy.decide(course.outcomes, left)
         except PlumblineError as error:
             if not course.outcomes:
                 raise
-            course.end("policy", str(error))
+            course.ending = "policy"
+            course.message = str(error)
 
     async def _ask_rest(self, course: Course) -> None:
         """Ask whom the policy did not, first those who see nothing of the others.
@@ -86,7 +82,7 @@ class Consultation:
 
     async def _ask_several(self, course: Course, names: Iterable[str]) -> None:
         """Ask at the same time; agents that see others see what was known before."""
-        others = list_others(course.question.text, course.answers)
+        others = list_others(course.question.text, (one.answer for one in course.outcomes))
         await run_together(self._ask(course, self._team[name], others) for name in names)
 
     async def _ask(self, course: Course, caller: AgentCaller, others: list[str]) -> None:

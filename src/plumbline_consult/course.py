@@ -5,8 +5,8 @@ import hashlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-from plumbline_consult.outcomes import AgentOutcome, Bill, sum_costs
-from plumbline_consult.policy import KnownAnswers, PolicyDecision
+from plumbline_consult.calling import AgentOutcome
+from plumbline_consult.policy import PolicyDecision
 
 CLOCK_STEP_S = 0.05  # a timer may fire this much before its time
 Ending = Literal["decided", "deadline", "policy"]
@@ -40,30 +40,18 @@ class Course:
         return [outcome.agent for outcome in self.outcomes]
 
     @property
-    def answers(self) -> list[str]:
-        """Their answers, empty where one failed."""
-        return [outcome.answer for outcome in self.outcomes]
+    def cost(self) -> float:
+        """Dollars that it cost so far."""
+        return sum(outcome.cost for outcome in self.outcomes)
 
     @property
-    def bill(self) -> Bill:
-        """What it cost so far."""
-        return sum_costs(self.outcomes)
-
-    def list_known(self) -> KnownAnswers:
-        """What the policy may look at."""
-        left = max(0.0, self.max_cost - self.bill.cost)
-        stated = [outcome.confidence for outcome in self.outcomes]
-        return KnownAnswers(self.asked, self.answers, stated, left)
+    def num_tokens(self) -> int:
+        """Tokens of the requests that were answered."""
+        return sum(outcome.tokens for outcome in self.outcomes)
 
     def is_late(self) -> bool:
         """Whether the deadline has passed."""
         return self.deadline - asyncio.get_running_loop().time() <= CLOCK_STEP_S
-
-    def end(self, ending: Ending, message: str) -> None:
-        """Note why it ended, unless another reason came first."""
-        if self.ending == "decided":
-            self.ending = ending
-            self.message = message
 
 
 def is_for_all(question: Question, share: float) -> bool:
@@ -88,20 +76,7 @@ def describe_as_json(course: Course) -> dict[str, Any]:
         "votes": course.decision.votes,
         "ending": course.ending,
         "message": course.message,
-        "asked": [_describe_outcome(outcome) for outcome in course.outcomes],
-        **asdict(course.bill),
-    }
-
-
-def _describe_outcome(outcome: AgentOutcome) -> dict[str, Any]:
-    return {
-        "agent": outcome.agent,
-        "answer": outcome.answer,
-        "confidence": outcome.confidence,
-        "status": outcome.status,
-        "message": outcome.message,
-        "tokens": outcome.num_tokens,
-        "cost": outcome.cost,
-        "estimated": outcome.is_estimate,
-        "seconds": round(outcome.seconds, 3),
+        "asked": [asdict(outcome) for outcome in course.outcomes],
+        "cost": course.cost,
+        "num_tokens": course.num_tokens,
     }

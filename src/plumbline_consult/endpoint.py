@@ -8,10 +8,10 @@ import httpx
 from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
 from plumbline_consult.chat_protocol import build_body, parse_reply, read_error_message
-from plumbline_consult.replies import AgentError, Prompt, Reason, Reply, clean_text
+from plumbline_consult.replies import AgentError, Messages, Reason, Reply, clean_text
 from plumbline_consult.retries import parse_retry_after
 
-MAX_BODY = 8_000_000  # bytes
+MAX_BODY = 1_000_000  # bytes; answers are recorded and shown to other agents
 MAX_ERROR_BODY = 20_000
 REMEDIES = {
     401: "the key was not accepted; check key_env",
@@ -35,12 +35,12 @@ class EndpointClient:
         self._client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)  # noqa: S113
         self._url = f"{agent.base_url}/chat/completions"
 
-    async def respond(self, prompt: Prompt) -> Reply:
+    async def respond(self, messages: Messages) -> Reply:
         """Answer once. Raises AgentError; the caller limits the time."""
-        body = build_body(self._agent, prompt)
+        body = build_body(self._agent, messages)
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
-                return await self._read(response, prompt)
+                return await self._read(response, messages)
         except httpx.ConnectError as error:
             reason = clean_text(str(error))
             message = f"unreachable: no connection to base_url ({reason})"
@@ -55,11 +55,11 @@ class EndpointClient:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _read(self, response: httpx.Response, prompt: Prompt) -> Reply:
+    async def _read(self, response: httpx.Response, messages: Messages) -> Reply:
         status = response.status_code
         if status == 200:
             raw = await _read_body(response, MAX_BODY)
-            reply = parse_reply(raw, prompt, response.headers.get("content-type", ""))
+            reply = parse_reply(raw, messages, response.headers.get("content-type", ""))
             return replace(reply, text=self._hide_key(reply.text))  # it is recorded and printed
         if 300 <= status < 400:
             message = f"HTTP {status}: redirect; write the final address in base_url"

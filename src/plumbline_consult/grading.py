@@ -11,12 +11,10 @@ from pathlib import Path
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.process.files import write_aside
-from plumbline_consult.answer_records import AnswerRecord
 from plumbline_consult.course import name_question
-from plumbline_consult.outcomes import ANSWERED
 from plumbline_consult.questions import read_columns
 
-KEYS = [field.name for field in fields(AnswerRecord)]
+WRITTEN = ["question_id", "question", "gold", "agent", "answer", "tokens", "confidence"]
 ENDINGS = (".csv", ".jsonl", ".parquet")
 # Why a question is left out, and what can be done.
 WITHOUT_GOLD = "questions without a gold answer"
@@ -29,23 +27,27 @@ REMEDIES = {
 }
 
 
-@dataclass(frozen=True)
-class GradedAnswer:
-    """One answer in the long form that the task answer_consensus reads."""
+@dataclass
+class AnswerRecord:
+    """One recorded answer, and the right one."""
 
     question_id: str
     question: str
-    gold: str
     agent: str
-    answer: str
+    answer: str  # empty where the agent gave none
     tokens: int
     confidence: float | None
-    cost: float  # dollars; not written
+    cost: float  # dollars
+    status: str
+    asks_all: bool
+    normalise: str  # how answers are compared
+    gold: str = ""
 
 
 def read_records(path: Path) -> list[AnswerRecord]:
     """Read what `plumbline consult` appended; DataError names the line that is not of that form."""
     records = []
+    keys = [field.name for field in fields(AnswerRecord) if field.name != "gold"]
     try:
         lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
     except (OSError, UnicodeDecodeError):
@@ -53,7 +55,7 @@ def read_records(path: Path) -> list[AnswerRecord]:
     for number, line in enumerate(lines, 1):
         try:
             values = json.loads(line)
-            records.append(AnswerRecord(**{key: values[key] for key in KEYS}))
+            records.append(AnswerRecord(**{key: values[key] for key in keys}))
         except (ValueError, TypeError, KeyError):
             raise DataError(
                 f"{path}, line {number}: not a record; remove the line, or give the file that "
@@ -62,26 +64,23 @@ def read_records(path: Path) -> list[AnswerRecord]:
     return records
 
 
-def read_gold(
-    path: Path, id_column: str, gold_column: str, normalise: Callable[[str], str]
-) -> dict[str, str]:
+def read_gold(path: Path, normalise: Callable[[str], str]) -> dict[str, str]:
     """Read gold answers by question id; DataError where an id has two that differ."""
     gold: dict[str, str] = {}
-    options = "--id-column or --gold-column"
-    for place, (name, text) in read_columns(path, [id_column, gold_column], options):
+    for place, (name, text) in read_columns(path, ["question_id", "gold"]):
         answer = (text or "").strip()
         if not name or not answer:
             continue
         if normalise(gold.setdefault(name, answer)) != normalise(answer):
             raise DataError(f"{place}: the id {name!r:.100} has two gold answers; keep one")
     if not gold:
-        raise DataError(f"{path}: no gold answers in the column {gold_column!r}")
+        raise DataError(f"{path}: no gold answers in the column 'gold'")
     return gold
 
 
 def grade_records(
     records: list[AnswerRecord], gold: Mapping[str, str]
-) -> tuple[list[GradedAnswer], dict[str, list[str]]]:
+) -> tuple[list[AnswerRecord], dict[str, list[str]]]:
     """Join `gold` to what can be learned from; the second value lists ids by what is amiss.
 
     Each question is kept once, with one answer of each agent. Whoever asks a server may choose the
@@ -98,7 +97,7 @@ def grade_records(
         UNUSED_GOLD: unused,
         PARTIAL: [],
     }
-    graded = []
+    graded: list[AnswerRecord] = []
     for name, answers in questions.items():
         chosen = _choose_answers(answers)
         if len({name_question(record.question) for record in answers}) > 1:
@@ -108,8 +107,10 @@ def grade_records(
         elif not chosen or not agents <= set(chosen):
             amiss[PARTIAL].append(name)
         else:
-            text = answers[0].question  # others may differ in case and blanks
-            graded += [_grade(record, text, gold[name]) for record in chosen.values()]
+            for record in chosen.values():
+                record.question = answers[0].question  # they may differ in case and blanks
+                record.gold = gold[name]
+                graded.append(record)
     return graded, amiss
 
 
@@ -121,11 +122,11 @@ def check_target(path: Path, overwrite: bool) -> None:
         raise ParamsError(f"{path}: exists; replace it with --overwrite, or choose another name")
 
 
-def write_answers(path: Path, answers: list[GradedAnswer]) -> None:
+def write_answers(path: Path, answers: list[AnswerRecord]) -> None:
     """Write in the format of the path's ending; the file appears when it is complete."""
     import pandas as pd
 
-    table = pd.DataFrame(answers).drop(columns="cost")
+    table = pd.DataFrame(answers)[WRITTEN]
     with write_aside(path) as aside:
         if path.suffix == ".parquet":
             table.to_parquet(aside, index=False)
@@ -139,19 +140,6 @@ def _choose_answers(answers: list[AnswerRecord]) -> dict[str, AnswerRecord]:
     """One record for each agent of a question that was put to all: the first with an answer."""
     chosen: dict[str, AnswerRecord] = {}
     for record in answers:
-        if record.asks_all and chosen.setdefault(record.agent, record).status != ANSWERED:
+        if record.asks_all and chosen.setdefault(record.agent, record).status != "answered":
             chosen[record.agent] = record
     return chosen
-
-
-def _grade(record: AnswerRecord, question: str, gold: str) -> GradedAnswer:
-    return GradedAnswer(
-        record.question_id,
-        question,
-        gold,
-        record.agent,
-        record.answer,
-        record.tokens,
-        record.confidence,
-        record.cost,
-    )

@@ -1,33 +1,25 @@
-"""The policy: given what is known, whom to ask next, or what to answer."""
+"""Policies: given what is known, whom to ask next, or what to answer."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from plumbline import bundle
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.contract.task import Predictor
 from plumbline.process.files import read_json
-from plumbline.registry.reader.loading import ask_predictor
 from plumbline_consult.agents import AgentsFile
+from plumbline_consult.calling import AgentOutcome
 
 INPUTS = ("agents", "answers", "budget")
 CONFIG = "config.json"
+EVERYONE = "all"  # what the command line calls it
 ROUNDING = 1e-9  # relative, of sums of costs
 OUTPUTS = ("ask", "answer", "confidence", "votes")
 CONFIDENCES = "confidences"
-
-
-@dataclass(frozen=True)
-class KnownAnswers:
-    """What is known of one question when the policy looks."""
-
-    agents: list[str]  # that have answered or failed
-    answers: list[str]  # of each; empty where it failed
-    confidences: list[float | None]  # that each stated
-    budget: float  # dollars that are left
+Columns = dict[str, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -48,79 +40,97 @@ class PolicyConfig:
     form: str  # exact, casefold or number
     costs: list[float]  # of asking each agent, as evaluation counted them; dollars
     max_cost: float  # that one question might cost in evaluation
-    stated: list[float]  # the confidence of each agent in the mean; 0 where records had none
-    has_confidences: bool  # the model has a column for them
+    stated: list[float]  # the confidence of each agent in the mean; empty: it takes none
 
-    def build_columns(self, known: KnownAnswers) -> dict[str, list[Any]]:
+    def build_columns(self, outcomes: Sequence[AgentOutcome], budget: float) -> Columns:
         """One row of what is known.
 
         Agents that state no confidence have their mean, as in evaluation; a policy whose records
         had no confidences gets no such column.
         """
-        columns: dict[str, list[Any]] = {
-            "agents": [known.agents],
-            "answers": [known.answers],
-            "budget": [self._limit_budget(known)],
+        columns: Columns = {
+            "agents": [[outcome.agent for outcome in outcomes]],
+            "answers": [[outcome.answer for outcome in outcomes]],
+            "budget": [self._limit_budget(outcomes, budget)],
         }
-        if self.has_confidences and any(self.stated):
+        if any(self.stated):
             means = dict(zip(self.agents, self.stated, strict=True))
-            columns[CONFIDENCES] = [
-                [
-                    means.get(name, 0.0) if confidence is None else confidence
-                    for name, confidence in zip(known.agents, known.confidences, strict=True)
-                ]
-            ]
+            confidences = []
+            for outcome in outcomes:
+                mean = means.get(outcome.agent, 0.0)
+                confidences.append(mean if outcome.confidence is None else outcome.confidence)
+            columns[CONFIDENCES] = [confidences]
         return columns
 
-    def _limit_budget(self, known: KnownAnswers) -> float:
+    def _limit_budget(self, outcomes: Sequence[AgentOutcome], budget: float) -> float:
         """What may be spent now: what is left, or less where evaluation had less.
 
         What agents really cost is counted by `budget`; a policy decides as it was evaluated.
         """
         costs = dict(zip(self.agents, self.costs, strict=True))
-        spent = math.fsum(costs.get(name, 0.0) for name in known.agents)
+        spent = math.fsum(costs.get(outcome.agent, 0.0) for outcome in outcomes)
         left = self.max_cost * (1 + ROUNDING) - spent
-        return max(0.0, min(known.budget, left))
+        return max(0.0, min(budget, left))
 
 
 class Policy(Protocol):
     """Decides; it knows nothing but the answers that were paid for."""
 
-    @property
-    def label(self) -> str:
-        """Who decides, as records name it."""
-        ...
+    label: str  # who decides, as records name it
+    form: str  # how answers are compared: exact, casefold or number
 
-    @property
-    def form(self) -> str:
-        """How answers are compared: exact, casefold or number."""
-        ...
+    async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
+        """Decide by what agents answered, and the dollars that are left.
 
-    async def decide(self, known: KnownAnswers) -> PolicyDecision:
-        """Decide. Raises PlumblineError where the model's code fails."""
+        Raises PlumblineError where the model's code fails.
+        """
         ...
 
 
-class PredictorPolicy:
-    """A predictor in this process as the policy."""
+class ModelPolicy:
+    """A model as the policy; `answer_row` gives its outputs for one row."""
 
     def __init__(
-        self, predictor: Predictor, params: Mapping[str, Any], label: str, config: PolicyConfig
+        self,
+        config: PolicyConfig,
+        label: str,
+        answer_row: Callable[[Columns], Awaitable[Columns]],
     ) -> None:
-        self._predictor = predictor
-        self._params = params
-        self._config = config
         self.label = label
         self.form = config.form
+        self._config = config
+        self._answer_row = answer_row
 
-    async def decide(self, known: KnownAnswers) -> PolicyDecision:
-        """Ask the predictor; it answers in milliseconds, so no thread is used."""
-        columns = self._config.build_columns(known)
-        try:
-            output = ask_predictor(self._predictor, columns, self._params, self.label)
-        except ValueError as error:
-            raise PlumblineError(f"{self.label}: {error}") from None
-        return read_decision(output)
+    async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
+        """Ask the model. Raises what `answer_row` raises."""
+        output = await self._answer_row(self._config.build_columns(outcomes, budget))
+        (ask,) = output["ask"]
+        (answer,) = output["answer"]
+        (confidence,) = output["confidence"]
+        (votes,) = output["votes"]
+        return PolicyDecision((ask,) if ask else (), answer, confidence, votes)
+
+
+class Everyone:
+    """Before there is a model: all are asked at the same time, then those that see the others."""
+
+    label = EVERYONE
+
+    def __init__(self, file: AgentsFile, form: str) -> None:
+        self.form = form
+        self._agents = file.agents
+
+    async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
+        """Ask who was not asked; of equally common answers, the first agent's in the file wins."""
+        given = {outcome.agent: outcome.answer for outcome in outcomes}
+        rest = [name for name in self._agents if name not in given]
+        first = [name for name in rest if not self._agents[name].sees_others]
+        ordered = [given[name] for name in self._agents if given.get(name)]
+        votes = Counter(ordered).most_common()
+        shares = [{"answer": text, "share": count / len(ordered)} for text, count in votes]
+        best = votes[0][0] if votes else ""
+        confidence = votes[0][1] / len(ordered) if votes else 0.0
+        return PolicyDecision(tuple(first or rest), best, confidence, shares)
 
 
 def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> PolicyConfig:
@@ -144,8 +154,7 @@ def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> Polic
             config["normalise"],
             config["costs"],
             config["max_cost"],
-            config["stated"],
-            CONFIDENCES in inputs,
+            config["stated"] if CONFIDENCES in inputs else [],
         )
     except KeyError as error:
         raise PlumblineError(f"{label}: {CONFIG} has no {error}; train it again") from None
@@ -162,12 +171,3 @@ def _check_agents(policy: PolicyConfig, path: Path, file: AgentsFile) -> None:
             f"{path}: agents: the policy may ask for {', '.join(missing)}; "
             f"describe them there under these names{hint}"
         )
-
-
-def read_decision(output: Mapping[str, Sequence[Any]]) -> PolicyDecision:
-    """Read the one row that a policy answered."""
-    (ask,) = output["ask"]
-    (answer,) = output["answer"]
-    (confidence,) = output["confidence"]
-    (votes,) = output["votes"]
-    return PolicyDecision((ask,) if ask else (), answer, confidence, votes)

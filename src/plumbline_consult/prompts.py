@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 from plumbline_consult.agents import OTHERS, QUESTION, AgentEntry
-from plumbline_consult.replies import Prompt
+from plumbline_consult.replies import Messages
 
 MAX_OTHER_CHARS = 500  # of one answer that is shown to another agent
 NO_OTHERS = "(no other answers)"
@@ -14,11 +14,15 @@ NUMBER = re.compile(r"\s*[:=]?\s*([0-9]{1,3}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})\s*
 PLACES = re.compile(f"{re.escape(QUESTION)}|{re.escape(OTHERS)}")
 
 
-def build_prompt(agent: AgentEntry, question: str, others: list[str]) -> Prompt:
+def build_messages(agent: AgentEntry, question: str, others: list[str]) -> Messages:
     """Fill the agent's template; what is filled in is not searched for placeholders again."""
     lines = "\n".join(f"- {answer}" for answer in others) or NO_OTHERS
     values = {QUESTION: question, OTHERS: lines}
-    return Prompt(PLACES.sub(lambda place: values[place[0]], agent.prompt), agent.system)
+    text = PLACES.sub(lambda place: values[place[0]], agent.prompt)
+    messages = [{"role": "user", "content": text}]
+    if agent.system:
+        messages.insert(0, {"role": "system", "content": agent.system})
+    return messages
 
 
 def list_others(question: str, answers: Iterable[str]) -> list[str]:
@@ -44,6 +48,8 @@ def extract_answer(text: str, answer_after: str, confidence_after: str) -> str:
 
 def extract_confidence(text: str, confidence_after: str) -> float | None:
     """The number after the last `confidence_after`, 0 to 1 or in per cent; None without one."""
+    if not confidence_after:
+        return None
     _, mark, after = text.rpartition(confidence_after)
     match = NUMBER.match(after) if mark else None
     if match is None:

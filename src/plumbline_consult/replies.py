@@ -8,37 +8,17 @@ from plumbline.process.visible_text import show_line
 MAX_SHOWN_CHARS = 200
 
 Reason = Literal["timeout", "rate-limit", "unavailable", "refused", "not-found", "protocol"]
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Tokens of one request; an estimate where the server did not state them."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    is_estimate: bool
-
-    @property
-    def num_tokens(self) -> int:
-        """All tokens."""
-        return self.prompt_tokens + self.completion_tokens
+Messages = list[dict[str, str]]  # of role and content, as the protocol sends them
 
 
 @dataclass(frozen=True)
 class Reply:
-    """The text that an agent wrote."""
+    """The text that an agent wrote, and the tokens that are billed."""
 
     text: str
-    usage: Usage
+    prompt_tokens: int
+    completion_tokens: int
     is_truncated: bool  # the text ends at the limit of tokens
-
-
-@dataclass(frozen=True)
-class Prompt:
-    """What an agent is asked."""
-
-    text: str
-    system: str = ""
 
 
 class AgentError(Exception):

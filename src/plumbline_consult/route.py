@@ -2,17 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import FastAPI, Request, Response
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.serving.errors import BadRequestError, NotReadyError, OverloadedError, RequestError
-from plumbline.serving.inference_request import InferenceRequest, build_request
-from plumbline.serving.loaded_model import Answer, LoadedModel
+from plumbline.serving.inference_request import build_request
 from plumbline.serving.responses import make_json_response, read_body
 from plumbline.serving.router import TrafficRouter
 from plumbline.serving.settings import Consulting, Settings
@@ -23,13 +20,7 @@ from plumbline_consult.answer_records import AnswerRecords
 from plumbline_consult.calling import AgentCaller, open_team
 from plumbline_consult.consultation import Consultation
 from plumbline_consult.course import Question, describe_as_json, name_question
-from plumbline_consult.policy import (
-    KnownAnswers,
-    PolicyConfig,
-    PolicyDecision,
-    read_config,
-    read_decision,
-)
+from plumbline_consult.policy import Columns, ModelPolicy, read_config
 
 if TYPE_CHECKING:
     from plumbline.serving.added_routes import AnswerRequest
@@ -56,31 +47,6 @@ class ConsultingDesk:
     places: asyncio.Semaphore
 
 
-@dataclass(frozen=True)
-class ServedPolicy:
-    """The served model as the policy of one request."""
-
-    decide_row: Callable[[InferenceRequest], Awaitable[Answer]]
-    model: LoadedModel
-    label: str
-    config: PolicyConfig
-
-    @property
-    def form(self) -> str:
-        """How answers are compared."""
-        return self.config.form
-
-    async def decide(self, known: KnownAnswers) -> PolicyDecision:
-        """Ask the model in the same way as any request; PlumblineError where it is refused."""
-        columns = self.config.build_columns(known)
-        try:
-            parsed = build_request(columns, {}, self.model.signature, max_rows=1)
-            answer = await self.decide_row(parsed)
-        except RequestError as error:
-            raise PlumblineError(error.message) from error
-        return read_decision(answer.columns)
-
-
 def add_consult_route(
     app: FastAPI,
     router: TrafficRouter,
@@ -89,17 +55,10 @@ def add_consult_route(
     answer_request: "AnswerRequest",
 ) -> None:
     """Add the route; `answer_request` answers and logs a row as the other routes do."""
+    desk = _open_desk(consulting)
 
-    @asynccontextmanager
-    async def run_lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with _open_desk(consulting) as app.state.desk:
-            yield
-
-    routes = APIRouter(lifespan=run_lifespan)
-
-    @routes.post("/consult", name="consult", openapi_extra=DESCRIPTION)
+    @app.post("/consult", name="consult", openapi_extra=DESCRIPTION)
     async def consult(request: Request) -> Response:
-        desk: ConsultingDesk | None = request.app.state.desk
         if desk is None:
             raise _refuse(
                 "this worker cannot read the agents, its log says why: restart the server"
@@ -108,22 +67,27 @@ def add_consult_route(
         model = router.champion
         if model is None:
             raise NotReadyError
-        label = f"{model.cached.name} version {model.cached.version}"
         if desk.places.locked():
             raise OverloadedError
+
+        async def answer_row(columns: Columns) -> Columns:
+            """Ask the model in the same way as any request."""
+            try:
+                parsed = build_request(columns, {}, model.signature, max_rows=1)
+                return dict((await answer_request(request, router, parsed)).columns)
+            except RequestError as error:
+                raise PlumblineError(error.message) from error
+
         async with desk.places:
             try:
+                label = f"{model.cached.name} version {model.cached.version}"
                 config = read_config(model.cached.folder, label, consulting.agents, desk.file)
-                policy = ServedPolicy(
-                    lambda parsed: answer_request(request, router, parsed), model, label, config
-                )
+                policy = ModelPolicy(config, label, answer_row)
                 return make_json_response(await _consult(desk, policy, consulting, question))
             except PlumblineError as error:
                 if isinstance(error.__cause__, RequestError):
                     raise error.__cause__ from None
                 raise _refuse(str(error)) from None
-
-    app.include_router(routes)
 
 
 def parse_question(raw: bytes) -> Question:
@@ -140,25 +104,21 @@ def parse_question(raw: bytes) -> Question:
     return Question(name, text)
 
 
-@asynccontextmanager
-async def _open_desk(consulting: Consulting) -> AsyncIterator[ConsultingDesk | None]:
+def _open_desk(consulting: Consulting) -> ConsultingDesk | None:
     """Make the agents of /consult ready; None where agents.yaml was changed and cannot be read.
 
     `plumbline serve` has checked it. A worker that starts later must not stop the server.
     """
-    async with AsyncExitStack() as stack:
-        desk = None
-        try:
-            file = read_agents(consulting.agents)
-            team = await stack.enter_async_context(open_team(file))
-            desk = ConsultingDesk(file, team, asyncio.Semaphore(file.max_questions))
-        except PlumblineError as error:
-            log.critical("/consult answers 503 until the server is restarted: %s", error)
-        yield desk
+    try:
+        file = read_agents(consulting.agents)
+        return ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
+    except PlumblineError as error:
+        log.critical("/consult answers 503 until the server is restarted: %s", error)
+        return None
 
 
 async def _consult(
-    desk: ConsultingDesk, policy: ServedPolicy, consulting: Consulting, question: Question
+    desk: ConsultingDesk, policy: ModelPolicy, consulting: Consulting, question: Question
 ) -> dict[str, Any]:
     listeners = []
     if consulting.records:

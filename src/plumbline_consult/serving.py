@@ -12,30 +12,21 @@ if TYPE_CHECKING:
     from plumbline.serving.router import TrafficRouter
 
 
-def check_settings(settings: Settings) -> None:
-    """Check agents.yaml, keys and records now, not at the first request."""
+def check(settings: Settings, champion: CachedVersion) -> None:
+    """Check agents.yaml, keys, records and policy now, not at the first request."""
     if settings.consulting is None:
         return
     from plumbline_consult.agents_file import read_agents
     from plumbline_consult.answer_records import AnswerRecords
-    from plumbline_consult.endpoint import read_key
-
-    for name, agent in read_agents(settings.consulting.agents).agents.items():
-        read_key(name, agent.key_env)
-    if settings.consulting.records:
-        AnswerRecords(settings.consulting.records, "", "").check_writable()
-
-
-def check_champion(settings: Settings, champion: CachedVersion) -> None:
-    """PlumblineError where the champion is not a policy over the agents of agents.yaml."""
-    if settings.consulting is None:
-        return
-    from plumbline_consult.agents_file import read_agents
+    from plumbline_consult.calling import open_team
     from plumbline_consult.policy import read_config
 
     path = settings.consulting.agents
-    label = f"{champion.name} version {champion.version}"
-    read_config(champion.folder, label, path, read_agents(path))
+    file = read_agents(path)
+    open_team(file)
+    read_config(champion.folder, f"{champion.name} version {champion.version}", path, file)
+    if settings.consulting.records:
+        AnswerRecords(settings.consulting.records, "", "").check_writable()
 
 
 def add_routes(

@@ -129,6 +129,16 @@ def test_more_questions_than_are_allowed_are_refused_at_once(
         assert first.getresponse().status == 200
 
 
+def test_when_a_client_leaves_nobody_more_is_asked(server: Server, chat: ChatServer) -> None:
+    chat.scripts["a"] = ["hold 42"]
+    num_before = {name: chat.count(name) for name in "ab"}
+    with asking(server):
+        server.wait(lambda: chat.count("a") > num_before["a"])
+    chat.release.set()
+    server.wait(lambda: ask(server, {"question": "Another?"})[0] == 200)  # its place is free
+    assert chat.count("b") == num_before["b"] + 1  # for the second question
+
+
 def test_the_route_is_described(server: Server) -> None:
     paths = json.loads(server.ask("GET", "/openapi.json")[2])["paths"]
     schema = paths["/consult"]["post"]["requestBody"]["content"]["application/json"]["schema"]

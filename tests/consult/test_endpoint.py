@@ -8,10 +8,13 @@ from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
 from plumbline_consult.endpoint import EndpointClient
-from plumbline_consult.replies import AgentError, Prompt, Reply
+from plumbline_consult.replies import AgentError, Reply
 
 KEY = "sk-live-0123456789abcdef"
-PROMPT = Prompt("What is 6 * 7?", "Answer with a number.")
+MESSAGES = [
+    {"role": "system", "content": "Answer with a number."},
+    {"role": "user", "content": "What is 6 * 7?"},
+]
 
 
 def build_agent(url: str, model: str = "m", key_env: str | None = "CHAT_KEY", **more: object):
@@ -31,7 +34,7 @@ def respond(agent: AgentEntry) -> Reply:
     async def run() -> Reply:
         client = EndpointClient("one", agent)
         try:
-            return await client.respond(PROMPT)
+            return await client.respond(MESSAGES)
         finally:
             await client.close()
 
@@ -57,14 +60,12 @@ def chat():
 
 def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> None:
     reply = respond(build_agent(chat.url, "42", body={"temperature": 0}))
-    assert (reply.text, reply.usage.prompt_tokens, reply.usage.completion_tokens) == ("42", 10, 5)
-    assert not reply.usage.is_estimate
+    assert (reply.text, reply.prompt_tokens, reply.completion_tokens) == ("42", 10, 5)
     (request,) = chat.requests
     assert request.path == "/v1/chat/completions"
     assert request.authorization == f"Bearer {KEY}"
     assert request.body["temperature"] == 0
-    assert [message["role"] for message in request.body["messages"]] == ["system", "user"]
-    assert request.body["messages"][1]["content"] == PROMPT.text
+    assert request.body["messages"] == MESSAGES
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> N
         ('raw {"choices": []}', "protocol", False, "no text in choices"),
         ('raw {"choices": [7]}', "protocol", False, "choices[0].message.content"),
         ('raw {"choices": [{"message": {"content": null}}]}', "protocol", False, "no text"),
-        ("giant", "protocol", False, "more than 8,000,000 bytes"),
+        ("giant", "protocol", False, "more than 1,000,000 bytes"),
         ("bomb 42", "protocol", False, "not valid JSON"),
         ("redirect http://127.0.0.1:9/v1", "protocol", False, "redirect; write the final"),
     ],
@@ -127,11 +128,10 @@ def test_a_sound_answer_is_taken(chat: ChatServer, behaviour: str) -> None:
 
 
 @pytest.mark.parametrize("behaviour", ["no-usage 42", "zero-usage 42", "mad-usage 42"])
-def test_usage_that_is_not_stated_is_an_estimate(chat: ChatServer, behaviour: str) -> None:
+def test_tokens_that_are_not_stated_are_estimated(chat: ChatServer, behaviour: str) -> None:
     chat.scripts["m"] = [behaviour]
-    usage = respond(build_agent(chat.url)).usage
-    assert usage.is_estimate
-    assert (usage.prompt_tokens, usage.completion_tokens) == (9, 1)
+    reply = respond(build_agent(chat.url))
+    assert (reply.prompt_tokens, reply.completion_tokens) == (9, 1)
 
 
 def test_retry_after_is_read(chat: ChatServer) -> None:

@@ -7,22 +7,35 @@ import pytest
 from plumbline.contract.errors import DataError
 from plumbline_consult.questions import read_questions
 
-TEXTS = ["What is two plus two?", "Where is it?", "What is two plus two?"]
+ROWS = [("1", "What is two plus two?"), ("2", "Where is it?"), ("1", "What is two plus two?")]
 
 
 @pytest.mark.parametrize("name", ["q.csv", "q.jsonl"])
-def test_questions_without_an_id_column_are_whole_and_asked_once(tmp_path: Path, name: str) -> None:
-    lines = [f'{{"question": "{text}"}}' for text in TEXTS]
+def test_a_question_that_occurs_twice_is_asked_once(tmp_path: Path, name: str) -> None:
+    lines = [f'{{"question_id": "{key}", "question": "{text}"}}' for key, text in ROWS]
     if name == "q.csv":
-        lines = ["question", *TEXTS]
+        lines = ["question_id,question", *(",".join(row) for row in ROWS)]
     (tmp_path / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    questions = read_questions(tmp_path / name, "question", "")
-    assert [question.text for question in questions] == TEXTS[:2]
-    assert len({question.id for question in questions}) == 2
+    questions = read_questions(tmp_path / name)
+    assert [(question.id, question.text) for question in questions] == ROWS[:2]
 
 
-def test_an_id_of_two_questions_is_refused_with_its_row(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("question_id,question\n1,What is it?\n1,Where is it?\n", "the id '1' is that of another"),
+        ("question_id,question\n1,What is it?\n,Where is it?\n", "its id is empty; remove the row"),
+    ],
+)
+def test_a_row_that_cannot_be_asked_is_named(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "q.csv"
-    path.write_text("id,question\n1,What is it?\n1,Where is it?\n", encoding="utf-8")
-    with pytest.raises(DataError, match=r"q\.csv, row 3: the id '1' is that of another question"):
-        read_questions(path, "question", "id")
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=rf"q\.csv, row 3: .*{words}"):
+        read_questions(path)
+
+
+def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text("id,question\n1,What is it?\n", encoding="utf-8")
+    with pytest.raises(DataError, match="give a file with the columns question_id and question"):
+        read_questions(path)

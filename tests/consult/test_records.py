@@ -10,16 +10,15 @@ from tests.support.consulting.questions import QUESTION
 
 from plumbline.contract.errors import PlumblineError
 from plumbline_consult.answer_records import AnswerRecords
+from plumbline_consult.calling import AgentOutcome
 from plumbline_consult.course import Course
-from plumbline_consult.outcomes import AgentOutcome
-from plumbline_consult.replies import Usage
 
 NUM_WRITERS = 4
 NUM_LINES = 50
 
 
 def build_outcome(answer: str = "42") -> AgentOutcome:
-    return AgentOutcome("one", answer, usage=Usage(10, 5, False), cost=0.002, seconds=0.5)
+    return AgentOutcome("one", answer, tokens=15, cost=0.002, seconds=0.5)
 
 
 def append(path: Path, answer: str = "42") -> None:
@@ -71,14 +70,6 @@ def test_a_last_line_without_its_newline_is_kept(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
     append(path)
     assert len(read(path)) == 2
-
-
-def test_another_file_loses_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "notes.txt"
-    path.write_text("my notes")
-    with pytest.raises(PlumblineError, match="not a file of records"):
-        AnswerRecords(path, "policy", "number").check_writable()
-    assert path.read_text() == "my notes"
 
 
 @pytest.mark.parametrize("name", ["", "answers.jsonl/answers.jsonl"])

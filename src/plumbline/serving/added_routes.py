@@ -23,12 +23,11 @@ class AddedRoutes(Protocol):
     Each function does nothing where `settings` do not ask for its routes.
     """
 
-    def check_settings(self, settings: Settings) -> None:
-        """Raise PlumblineError for settings of the routes that are wrong: nothing has started."""
-        ...
+    def check(self, settings: Settings, champion: CachedVersion) -> None:
+        """Raise PlumblineError for wrong settings of the routes, or a champion that cannot answer.
 
-    def check_champion(self, settings: Settings, champion: CachedVersion) -> None:
-        """Raise PlumblineError where `champion` cannot answer the routes: no worker has started."""
+        No worker has started.
+        """
         ...
 
     def add_routes(

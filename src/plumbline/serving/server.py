@@ -102,9 +102,6 @@ def _keep_program_out_of_workers() -> Iterator[None]:
 
 def _fetch_versions(settings: Settings) -> None:
     """Fetch and verify every version, and check what other packages add, before a worker starts."""
-    added = load_added_routes()
-    for routes in added:
-        routes.check_settings(settings)
     cache = VerifiedModelCache(settings.uri, settings.cache)
     champion = cache.fetch_latest_or_kept()
     if settings.shadow:
@@ -113,8 +110,8 @@ def _fetch_versions(settings: Settings) -> None:
     if settings.canary:
         canary = cache.fetch_version(settings.canary.version)
         limit = find_disagreement_limit(settings.canary, canary, champion)
-    for routes in added:
-        routes.check_champion(settings, champion)
+    for routes in load_added_routes():
+        routes.check(settings, champion)
     _print_greeting(settings, champion)
     if limit:
         print(  # noqa: T201  for a person

@@ -12,8 +12,7 @@ from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import out, print_plain
 
 if TYPE_CHECKING:
-    from plumbline_consult.answer_records import AnswerRecord
-    from plumbline_consult.grading import GradedAnswer
+    from plumbline_consult.grading import AnswerRecord
 
 EXAMPLE = "plumbline grade consultations.jsonl --gold gold.csv --out graded.csv"
 NUM_SHOWN = 5  # ids in a message
@@ -24,17 +23,12 @@ def grade(
         Path, typer.Argument(help="The file to which `plumbline consult` appended answers.")
     ],
     gold: Annotated[
-        Path, typer.Option(help="A file with the right answers, by the ids of the questions.")
+        Path,
+        typer.Option(help="A .csv, .jsonl or .parquet file with the columns question_id and gold."),
     ],
     out_: Annotated[
         Path, typer.Option("--out", help="The .csv, .jsonl or .parquet file to write.")
     ] = Path("graded.csv"),
-    id_column: Annotated[
-        str, typer.Option(help="The column of --gold with the ids.")
-    ] = "question_id",
-    gold_column: Annotated[
-        str, typer.Option(help="The column of --gold with the right answers.")
-    ] = "gold",
     overwrite: Annotated[bool, typer.Option(help="Replace --out if it exists.")] = False,
 ) -> None:
     """Join right answers to recorded ones, as training data of the task answer_consensus.
@@ -50,7 +44,7 @@ def grade(
     recorded = grading.read_records(records)
     form = _find_form(recorded, records)
     normalise = load_normaliser(form)
-    known = grading.read_gold(gold, id_column, gold_column, normalise)
+    known = grading.read_gold(gold, normalise)
     answers, amiss = grading.grade_records(recorded, known)
     for text, ids in amiss.items():
         if ids:
@@ -79,9 +73,9 @@ def _list_ids(ids: list[str]) -> str:
     return f"{len(ids):,} ({', '.join(ids[:NUM_SHOWN])}{more})"
 
 
-def _print_agents(answers: "list[GradedAnswer]", normalise: Callable[[str], str]) -> None:
+def _print_agents(answers: "list[AnswerRecord]", normalise: Callable[[str], str]) -> None:
     """Print how each agent did, and what 1,000 of its tokens cost in the mean."""
-    by_agent: dict[str, list[GradedAnswer]] = {}
+    by_agent: dict[str, list[AnswerRecord]] = {}
     for answer in answers:
         by_agent.setdefault(answer.agent, []).append(answer)
     table = Table("agent", "right", "no answer", "price of 1,000 tokens")

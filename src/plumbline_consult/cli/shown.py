@@ -1,41 +1,76 @@
-"""What is printed of answers, of a question, and of what it cost."""
+"""What `plumbline consult` prints: answers to stdout, what was done for them to stderr."""
 
-from plumbline_consult.course import Course
-from plumbline_consult.outcomes import AgentOutcome, Bill
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plumbline.process.visible_text import dump_visibly, show_line
+from plumbline_consult.calling import AgentOutcome
+from plumbline_consult.course import Course, describe_as_json
 from plumbline_consult.replies import clean_text
 
 MAX_ANSWER_CHARS = 60
+MAX_ID_CHARS = 40
 
 
-def describe_outcome(outcome: AgentOutcome) -> str:
-    """What came of asking one agent, on one line."""
-    if outcome.reason:
+@dataclass(frozen=True)
+class Printer:
+    """Prints what comes, or with `as_json` a JSON object for each question and nothing else."""
+
+    as_json: bool
+    is_alone: bool  # there is one question: its id is left out
+
+    def print_outcome(self, course: Course, outcome: AgentOutcome) -> None:
+        """Print what came of asking an agent."""
+        if not self.as_json:
+            text = f"{self._name(course)}{_describe_outcome(outcome)}"
+            print(text, file=sys.stderr, flush=True)
+
+    def print_course(self, course: Course) -> None:
+        """Print the answer, how sure it is, and what it cost."""
+        if self.as_json:
+            print(dump_visibly(describe_as_json(course)), flush=True)
+            return
+        print(f"{self._name(course)}{_describe_course(course)}", file=sys.stderr, flush=True)
+        name = "" if self.is_alone else f"{show_line(course.question.id)}\t"
+        print(f"{name}{show_line(course.decision.answer)}", flush=True)
+
+    def print_total(self, courses: Sequence[Course]) -> None:
+        """Print what many questions cost."""
+        if self.is_alone or self.as_json:
+            return
+        num_answered = sum(bool(course.decision.answer) for course in courses)
+        bill = _describe_bill(courses)
+        text = f"{num_answered:,} of {len(courses):,} questions answered, {bill}"
+        print(text, file=sys.stderr)
+
+    def _name(self, course: Course) -> str:
+        return "" if self.is_alone else f"{clean_text(course.question.id, MAX_ID_CHARS)}: "
+
+
+def _describe_outcome(outcome: AgentOutcome) -> str:
+    if outcome.status != "answered":
         return f"{outcome.agent}: no answer ({clean_text(outcome.message)})"
     answer = clean_text(outcome.answer, MAX_ANSWER_CHARS) or "no answer in its text"
-    if outcome.is_truncated:
+    if outcome.truncated:
         answer += " (cut off at its limit of tokens)"
-    about = "about " if outcome.is_estimate else ""
-    cost = f"{about}{outcome.num_tokens:,} tokens, {about}{_format_money(outcome.cost)}"
+    cost = f"{outcome.tokens:,} tokens, {_format_money(outcome.cost)}"
     return f"{outcome.agent}: {answer} ({outcome.seconds:.1f} s, {cost})"
 
 
-def describe_bill(bill: Bill) -> str:
-    """The sum, with what is estimated said beside it."""
-    text = f"{_format_money(bill.cost)} for {bill.num_tokens:,} tokens"
-    if bill.estimated_cost:
-        text += f", of which {_format_money(bill.estimated_cost)} is an estimate"
-    return text
-
-
-def describe_course(course: Course) -> str:
-    """How a consultation ended, how sure the answer is, and what it cost."""
+def _describe_course(course: Course) -> str:
     noun = "agent" if len(course.outcomes) == 1 else "agents"
-    asked = f"{len(course.outcomes)} {noun} asked, {describe_bill(course.bill)}"
+    asked = f"{len(course.outcomes)} {noun} asked, {_describe_bill([course])}"
     if not course.decision.answer:
         reason = clean_text(course.message) or "no agent gave an answer"
         return f"no answer: {reason}; {asked}"
     text = f"confidence {course.decision.confidence:.2f}; {asked}"
     return f"{text}; best so far: {clean_text(course.message)}" if course.message else text
+
+
+def _describe_bill(courses: Sequence[Course]) -> str:
+    num_tokens = sum(course.num_tokens for course in courses)
+    return f"{_format_money(sum(course.cost for course in courses))} for {num_tokens:,} tokens"
 
 
 def _format_money(dollars: float) -> str:

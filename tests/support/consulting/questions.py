@@ -9,10 +9,10 @@ from tests.support.consulting.bundles import write_policy
 
 from plumbline import bundle
 from plumbline_consult.agents import AgentsFile
-from plumbline_consult.calling import open_team
+from plumbline_consult.calling import close_team, open_team
 from plumbline_consult.consultation import Consultation, run_together
 from plumbline_consult.course import Course, Question
-from plumbline_consult.policy import Policy, PredictorPolicy, read_config
+from plumbline_consult.policy import Columns, ModelPolicy, Policy, read_config
 
 QUESTION = Question("q1", "What is 6 * 7?")
 PRICE = {"prompt": 0.1, "completion": 0.2}
@@ -39,8 +39,12 @@ def consult_on(
     """Consult on all questions at the same time, with a policy written to `folder`."""
     bundle_folder = write_policy(folder / "policy", list(file.agents), **policy)
     config = read_config(bundle_folder, "policy", folder / "agents.yaml", file)
-    loaded = PredictorPolicy(bundle.load(bundle_folder), {}, "policy", config)
-    return consult_by(loaded, questions, file)
+    predictor = bundle.load(bundle_folder)
+
+    async def answer_row(columns: Columns) -> Columns:
+        return predictor.predict(columns)
+
+    return consult_by(ModelPolicy(config, "policy", answer_row), questions, file)
 
 
 def consult_by(policy: Policy, questions: Sequence[Question], file: AgentsFile) -> list[Course]:
@@ -48,13 +52,14 @@ def consult_by(policy: Policy, questions: Sequence[Question], file: AgentsFile) 
     courses: dict[str, Course] = {}
 
     async def run() -> None:
-        async with open_team(file) as team:
-            consultation = Consultation(file, team, policy)
+        team = open_team(file)
+        consultation = Consultation(file, team, policy)
 
-            async def consult_one(question: Question) -> None:
-                courses[question.id] = await consultation.consult(question)
+        async def consult_one(question: Question) -> None:
+            courses[question.id] = await consultation.consult(question)
 
-            await run_together(consult_one(question) for question in questions)
+        await run_together(consult_one(question) for question in questions)
+        await close_team(team)
 
     asyncio.run(run())
     return [courses[question.id] for question in questions]
