@@ -61,7 +61,7 @@ def _use_champion(site: FaultSite) -> None:
 
 def _use_up_renamed_split(site: FaultSite) -> None:
     """Spend the planned looks on the same rows under other names."""
-    first = ledger.read_uses(site.params.registry.model)[0]
+    first = ledger.read_uses()[0]
     for number in range(site.params.evaluation.planned_looks):
         use = ledger.SplitUse(
             question=f"question {number}", split="renamed", plan=first.plan, sketch=first.sketch

@@ -31,8 +31,8 @@ def read_actions() -> list[str]:
 
 def test_a_decision_that_is_being_made_holds_up_no_look(mlruns: Path) -> None:
     with journal.lock_journal() as book:
-        book.append(Decision("line", "look", "", "", "b", "e", "a reason"))
-        assert read_actions() == ["look"]
+        book.append(Decision("line", "keep", "", "", "b", "e", "a reason"))
+        assert read_actions() == ["keep"]
 
 
 def test_a_journal_without_a_table_is_left_so(mlruns: Path) -> None:

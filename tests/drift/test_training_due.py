@@ -21,9 +21,9 @@ def write_entry(action: str, days_ago: float, number: int = 1) -> Entry:
     )  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("action", ["look", "registered", "keep", "refuse", "retrain"])
+@pytest.mark.parametrize("action", ["registered", "keep", "refuse", "retrain"])
 def test_days_are_counted_from_the_last_training_or_request(action: str) -> None:
-    history = [write_entry("look", 30), write_entry(action, 7, number=2)]
+    history = [write_entry("registered", 30), write_entry(action, 7, number=2)]
     found = judge_due(history, 7, NOW)
     assert (found.is_due, found.last) == (True, history[-1].seal)
     assert "of 2026-03-02 (journal entry 2), drift.retrain.every_days is 7" in found.reason
@@ -33,7 +33,7 @@ def test_days_are_counted_from_the_last_training_or_request(action: str) -> None
 
 @pytest.mark.parametrize("action", ["promote", "rollback", "override", "return", "drift"])
 def test_what_trains_nothing_does_not_count(action: str) -> None:
-    assert judge_due([write_entry("look", 8), write_entry(action, 1, 2)], 7, NOW).is_due
+    assert judge_due([write_entry("registered", 8), write_entry(action, 1, 2)], 7, NOW).is_due
 
 
 def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
@@ -44,7 +44,7 @@ def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
 
 def test_after_a_clock_that_was_ahead_training_is_not_due_every_night() -> None:
     """All later entries of the journal keep its date, also those of the trainings of each night."""
-    history = [write_entry("look", 8), write_entry("drift", -300, number=2)]
+    history = [write_entry("registered", 8), write_entry("drift", -300, number=2)]
     assert judge_due(history, 7, NOW).is_due
     history += [write_entry("retrain", -300, number=3), write_entry("registered", -300, number=4)]
     for night in range(3):

@@ -24,7 +24,7 @@ def test_what_is_not_text_or_not_there_is_damage(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     with journal.lock_journal() as book:
-        book.append(Decision("line", "look", "", "", "b", "e", "a reason"))
+        book.append(Decision("line", "keep", "", "", "b", "e", "a reason"))
     with sqlite3.connect("mlruns/journal.db") as connection:
         connection.execute(damage)
     connection.close()

@@ -60,7 +60,7 @@ def here(server: Server, versions: Path, monkeypatch: pytest.MonkeyPatch) -> Ser
     """That folder as the cwd, version 1 champion by the last entry of the journal."""
     monkeypatch.chdir(versions)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", server.uri)
-    server.execute("DROP TABLE IF EXISTS plumbline_journal")
+    server.execute("DROP TABLE IF EXISTS plumbline_journal, plumbline_looks")
     assert empty_journal() == NUM_REGISTERED
     make_first_champion("1")
     return server
@@ -75,18 +75,14 @@ def test_decisions(here: Server) -> None:
     with pytest.raises(RegistryError, match="the champion is 2, not 1"):
         promotion.promote(NAME, "3", expect="1", reason="")
     assert promotion.roll_back(NAME, None, "").version == "1"
-    looks = [
-        ledger.record_look(NAME, ledger.SplitUse(question=question, split="split", plan="20 uses"))
-        for question in ("a", "b", "a")
-    ]
-    assert [look.number for look in looks] == [1, 2, 1]
-    assert [entry.action for entry in read_decisions()] == [
-        "first",
-        "promote",
-        "rollback",
-        "look",
-        "look",
-    ]
+    assert [entry.action for entry in read_decisions()] == ["first", "promote", "rollback"]
+
+
+def test_looks(here: Server) -> None:
+    sketch = ledger.build_sketch(f"row {number}" for number in range(1000))
+    uses = [ledger.SplitUse(question, "split", "20 uses", sketch=sketch) for question in "aba"]
+    assert [ledger.record_look(NAME, use).number for use in uses] == [1, 2, 1]
+    assert ledger.read_uses() == uses[:2]
 
 
 def test_a_long_card_and_the_decisions_fit_into_a_description(here: Server) -> None:

@@ -51,14 +51,12 @@ from plumbline.registry import (
     champion_pin,
     journal,
     journal_head,
-    ledger,
     model_versions,
     promotion,
     return_seal,
 )
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.reader import addresses, find_version, open_version
-from plumbline.registry.split_sketch import build_sketch
 from plumbline.terminal import console
 
 KEEP, REFUSE, OTHER_BUNDLE = (
@@ -387,62 +385,14 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
     assert promotion.roll_back(NAME, None, "").version == "1"
 
 
-def record_look(question: str, split: str = "split") -> ledger.Look:
-    return ledger.record_look(NAME, ledger.SplitUse(question=question, split=split, plan="20 uses"))
-
-
-def test_every_question_asked_of_a_test_split_counts_once(here: Path) -> None:
-    assert [record_look(question).number for question in "abacb"] == [1, 2, 1, 3, 2]
-    other = record_look("c", split="another split")
-    assert (other.number, other.first_plan) == (1, "20 uses")
-    # the split is used up, whichever model asks
-    third = ledger.record_look(
-        "other", ledger.SplitUse(question="c", split="split", plan="40 uses")
-    )
-    assert (third.number, third.plan, third.first_plan) == (3, "40 uses", "20 uses")
-    uses = [(use.question, use.split, use.plan) for use in ledger.read_uses(NAME)]
-    assert uses == [
-        ("a", "split", "20 uses"),
-        ("b", "split", "20 uses"),
-        ("c", "split", "20 uses"),
-        ("c", "another split", "20 uses"),
-    ]
-    entry = read_decisions()[0]
-    assert (entry.action, entry.bundle, entry.evidence, entry.reason) == (
-        "look",
-        "a",
-        "split",
-        "20 uses",
-    )
-    assert promotion.find_champion(NAME) is None
-    with sqlite3.connect(here / "mlruns/journal.db") as database:
-        database.execute(
-            "DELETE FROM plumbline_journal WHERE number > 8"
-        )  # to be allowed to look again
-    with pytest.raises(JournalError, match="ends before entry 10"):
-        record_look("d")
-
-
-def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(here: Path) -> None:
-    def look(question: str, split: str, numbers: range) -> ledger.Look:
-        rows = build_sketch(f"row {number}" for number in numbers)
-        return ledger.record_look(
-            NAME, ledger.SplitUse(question=question, split=split, plan="20", sketch=rows)
-        )
-
-    assert look("a", "one", range(1000)).number == 1
-    moved = look("b", "two", range(700, 1700))  # 30 % of its rows were in the first
-    assert (moved.number, moved.num_splits, moved.first_plan) == (2, 2, "20")
-    assert look("c", "three", range(950, 1950)).number == 2  # it shares rows with the second alone
-    assert look("d", "four", range(5000, 6000)).number == 1
-    assert look("a", "one", range(1000)).number == 1  # a known question
-    reasons = [ledger.describe_reason(entry) for entry in read_decisions()]
-    assert reasons == ["20"] * 4
+def keep(evidence: str, name: str = NAME) -> journal.Entry:
+    """Write an entry that moves nothing."""
+    return record_verdict("keep", KEEP, "b", evidence, "not better", name=name)
 
 
 def test_a_champion_of_a_journal_that_lost_its_end_is_not_opened(here: Path) -> None:
     make_first_champion("1")
-    record_look("a")
+    keep("e")
     assert find_version(f"models:/{NAME}@champion").number == "1"
     with sqlite3.connect(here / "mlruns/journal.db") as database:
         database.execute("DELETE FROM plumbline_journal WHERE number > 7")
@@ -491,7 +441,7 @@ def test_an_alias_changed_outside_plumbline_stops_everything(
     attempts = [
         lambda: promotion.promote(NAME, "3", expect="2", reason=""),
         lambda: promotion.roll_back(NAME, None, ""),
-        lambda: record_look("a"),
+        lambda: keep("e"),
         lambda: record_verdict("refuse", "", "b", "e", ""),
     ]
     for attempt in attempts:
@@ -534,9 +484,9 @@ def test_a_crash_between_journal_and_registry_heals(
         with pytest.raises(KeyboardInterrupt):
             promotion.promote(NAME, "2", expect="1", reason="")
     assert read_champion_alias() == ("1" if "alias" in lost else "2")
-    assert record_look("a").number == 1  # the next one that looks finishes the move
+    keep("e")  # the next decision finishes the move
     assert read_champion_alias() == "2"
-    assert promotion.read_history(NAME)[-1].action == "look"
+    assert promotion.read_history(NAME)[-1].action == "keep"
     model_versions.connect_registry().set_registered_model_alias(NAME, addresses.CHAMPION, "1")
     with pytest.raises(
         JournalError, match="changed outside plumbline"
@@ -670,18 +620,16 @@ def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Pat
     assert read_champion_alias() == "2"
 
 
-def test_looks_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(here: Path) -> None:
+def test_entries_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(
+    here: Path,
+) -> None:
     make_first_champion("1")
-    for question in "ab":
-        ledger.record_look(
-            "aside", ledger.SplitUse(question=question, split="split", plan="20 uses")
-        )
+    for evidence in "ab":
+        keep(evidence, name="aside")
     with sqlite3.connect(here / "mlruns/journal.db") as database:
         database.execute("DELETE FROM plumbline_journal WHERE model = 'aside'")
     for attempt in (
-        lambda: ledger.record_look(
-            "other", ledger.SplitUse(question="c", split="split", plan="20 uses")
-        ),
+        lambda: keep("c", name="other"),
         lambda: promotion.promote(NAME, "2", expect="1", reason=""),
     ):
         with pytest.raises(JournalError, match="ends before entry 9"):
@@ -783,9 +731,9 @@ def set_clock(patch: pytest.MonkeyPatch, moment: datetime) -> None:
 
 
 def test_time_never_runs_backwards(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    record_look("a")
+    keep("a")
     set_clock(monkeypatch, datetime(2020, 1, 1, tzinfo=UTC))
-    record_look("b")
+    keep("b")
     times = [entry.at for entry in promotion.read_history(NAME)]
     assert times == sorted(times)
 
@@ -827,10 +775,10 @@ def test_who_decides_is_not_taken_from_the_environment(
         monkeypatch.setenv(name, "ada")
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     user = f"{pwd.getpwuid(os.getuid()).pw_name}@{socket.gethostname()}"
-    record_look("a")
+    keep("a")
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_RUN_ID", "7")
-    record_look("b")
+    keep("b")
     actors = [entry.actor for entry in read_decisions()]
     assert actors == [user, f"{user} (says github:ada, run 7)"]
 
@@ -858,7 +806,7 @@ def test_a_move_that_somebody_appended_to_the_journal_is_not_finished(
     make_first_champion("1")
     forge_entry(action, version, previous)
     for attempt in (
-        lambda: record_look("a"),
+        lambda: keep("e"),
         lambda: promotion.find_champion(NAME),
         lambda: promotion.promote(NAME, "2", expect="1", reason=""),
     ):

@@ -14,6 +14,7 @@ import optuna
 import pytest
 from optuna.trial import TrialState
 from tests.support.checkouts import Checkout
+from tests.support.looks import count_looks
 
 from plumbline.cli.tune import parse_timeout
 from plumbline.contract.errors import ParamsError
@@ -111,7 +112,7 @@ def test_the_result_is_printed_and_on_a_page(tuned: Checkout) -> None:
 def test_no_look_is_spent_and_no_trial_sees_the_test_split(tuned: Checkout) -> None:
     assert list((tuned.path / ".plumbline/tuning/gradient/examples").glob("train*"))
     assert not list((tuned.path / ".plumbline/tuning/gradient/examples").glob("test*"))
-    assert "look" not in tuned.run("plumbline", "journal", "line", code=None).stdout
+    assert count_looks(tuned.path) == 0
     assert not list((tuned.path / ".plumbline/tuning/gradient/trials").iterdir())
 
 

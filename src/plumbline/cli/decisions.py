@@ -147,7 +147,7 @@ def show_journal(
     ] = False,
 ) -> None:
     """Print every decision on NAME, oldest first, after the hash chain is verified."""
-    from plumbline.registry import ledger, promotion
+    from plumbline.registry import promotion
 
     entries = promotion.read_history(name)
     if as_json:
@@ -163,7 +163,7 @@ def show_journal(
             _describe_decision(entry),
             entry.bundle[:12],
             entry.evidence[:12],
-            ledger.describe_reason(entry),
+            entry.reason,
         )
         table.add_row(*map(show_line, cells))
     for column in table.columns:

@@ -13,7 +13,7 @@ from plumbline.registry import promotion
 from plumbline.registry.journal import START, Entry
 
 # What an entry says where somebody trained, or requested it.
-TRAININGS = ("look", "registered", "keep", "refuse", "retrain")
+TRAININGS = ("registered", "keep", "refuse", "retrain")
 KEY = "drift.retrain.every_days"
 
 

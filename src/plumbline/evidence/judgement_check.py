@@ -110,7 +110,7 @@ def _read_record(
         manifest=manifest,
         params=params,
         task=task,
-        look=ledger.count_look(entries, use),
+        look=ledger.count_look(ledger.read_uses(), use),
         origin=find_origin(params.registry.model, champion, task, entries, params.evaluation.slices)
         if champion
         else None,

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.registry.journal_rules import NO_CHAMPION
-from plumbline.registry.ledger import SplitUse
-from plumbline.registry.split_sketch import build_sketch
+from plumbline.registry.ledger import SplitUse, build_sketch
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -39,21 +39,21 @@ WANTED = (
 MOVING = ("first", "promote", "rollback", "override")  # the decisions that make a version champion
 
 Action = Literal[
-    "first", "promote", "rollback", "override", "registered", "keep", "refuse", "look", "return",
-    "drift", "retrain",
+    "first", "promote", "rollback", "override", "registered", "keep", "refuse", "return", "drift",
+    "retrain",
 ]  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What is decided on a model, and on what grounds; or one look at a test split."""
+    """What is decided on a model, and on what grounds."""
 
     model: str
     action: Action
-    version: str  # "" where there is none: a refusal, a look
+    version: str  # "" where there is none, as of a refusal
     previous: str  # the champion before, "none" for none; "" where the champion does not move
-    bundle: str  # of a look: the digest of what was asked
-    evidence: str  # of a look: the digest of the test split
+    bundle: str
+    evidence: str
     reason: str
 
     @property
@@ -80,15 +80,15 @@ class Journal:
     """The open journal. All goes through the connection that holds the lock: both end together."""
 
     def __init__(self, connection: "Connection", table: "Table") -> None:
-        self._connection = connection
+        self.connection = connection
         self._table = table
 
     def has_table(self) -> bool:
         """Whether anything was ever written: the first who decides makes the table."""
         from sqlalchemy import inspect
 
-        with self._connection.begin():
-            return bool(inspect(self._connection).has_table(self._table.name))
+        with self.connection.begin():
+            return bool(inspect(self.connection).has_table(self._table.name))
 
     def read_entries(self, model: str | None = None) -> list[Entry]:
         """Read all entries, or those of one model, oldest first.
@@ -111,8 +111,8 @@ class Journal:
         """
         query = self._table.select().order_by(self._table.c.number)
         try:
-            with self._connection.begin():
-                return [Entry(**row) for row in self._connection.execute(query).mappings()]
+            with self.connection.begin():
+                return [Entry(**row) for row in self.connection.execute(query).mappings()]
         except UnicodeDecodeError as error:
             raise JournalIntegrityError(
                 f"the journal is damaged (not UTF-8: {error.reason}); restore it from a backup"
@@ -131,15 +131,15 @@ class Journal:
             **asdict(decision), number=number, at=at, actor=find_actor(), prior=prior, seal=""
         )
         entry = replace(entry, seal=_compute_seal(entry))
-        with self._connection.begin():
-            self._connection.execute(self._table.insert().values(**asdict(entry)))
+        with self.connection.begin():
+            self.connection.execute(self._table.insert().values(**asdict(entry)))
         return entry
 
     def require_append(self) -> None:
         """Raise what the database raises where it accepts no entry of this user; none is added."""
         texts = {field.name: "" for field in fields(Entry)} | {"number": 0}
-        with self._connection.begin() as transaction:
-            self._connection.execute(self._table.insert().values(texts))
+        with self.connection.begin() as transaction:
+            self.connection.execute(self._table.insert().values(texts))
             transaction.rollback()
 
 
@@ -154,14 +154,14 @@ def find_broken_entry(entries: list[Entry]) -> int | None:
 
 
 @contextmanager
-def lock_journal() -> Iterator[Journal]:
-    """Open the journal under a lock that one process holds at a time.
+def lock_journal(uri: str | None = None) -> Iterator[Journal]:
+    """Open the journal, or that at another URI, under a lock that one process holds at a time.
 
     The lock ends with the process, however that ends.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = _create_engine(find_journal_uri())
+    engine = _create_engine(uri or find_journal_uri())
     try:
         with _hold_lock(engine) as connection:
             table = _build_table()

@@ -1,21 +1,42 @@
 """The uses of test splits: each question asked of a split counts once, whichever model asks.
 
 A split that has more than a fifth of its rows from an earlier one is the same split, whatever its
-files and rows are called, and however its rows are labelled.
+files and rows are called, and however its rows are labelled. Each use (a look) keeps a bottom-k
+sketch of its split (Broder 1997; Cohen and Kaplan 2007): the k smallest of the hashes of all
+distinct rows, from which the number of rows that two splits share is estimated.
 
-A look is an entry of the journal, so that nobody can take it back; it moves no champion. The
-journal has no columns of its own for a look: `_to_decision` and `_parse_use` say which ones it has.
+Looks are a table of their own in the journal's database.
 """
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
-from plumbline.registry.desk import open_desk
-from plumbline.registry.journal import Decision, Entry
-from plumbline.registry.split_sketch import SplitSketch, estimate_share, parse_sketch
+from plumbline.contract.errors import JournalIntegrityError
+from plumbline.registry import journal
+from plumbline.registry.actor import find_actor
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection, Table
 
 MAX_SHARED = 0.2  # with a larger share of its rows from an earlier split, a split is that one
-SKETCH = "; sketch of "  # in the reason of a look, between the plan and the sketch
+SIZE = 256  # rows in a sketch: a share of one fifth is estimated to about 0.03
+HASH_BYTES = 6
+
+
+@dataclass(frozen=True)
+class SplitSketch:
+    """The number of distinct rows of a split, and the smallest of their hashes, in order."""
+
+    num_rows: int
+    hashes: bytes  # one after the other
+
+    def list_hashes(self) -> list[bytes]:
+        """Return the hashes one by one."""
+        starts = range(0, len(self.hashes), HASH_BYTES)
+        return [self.hashes[start : start + HASH_BYTES] for start in starts]
 
 
 @dataclass(frozen=True)
@@ -25,8 +46,7 @@ class SplitUse:
     question: str  # digest of everything that was measured on it
     split: str  # digest of the split
     plan: str  # for how many uses, at which confidence
-    # Of its rows; older looks have none.
-    sketch: SplitSketch | None = field(default=None, kw_only=True)
+    sketch: SplitSketch = field(default=SplitSketch(0, b""), kw_only=True)  # of its rows
 
 
 @dataclass(frozen=True)
@@ -41,42 +61,17 @@ class Look(SplitUse):
 def record_look(model: str, use: SplitUse) -> Look:
     """Record that `model` asks a question of the test split; a known one is not another use.
 
-    Raises JournalError or RegistryError where it cannot be recorded.
+    Raises JournalError where it cannot be recorded.
     """
-    with open_desk(model) as desk:
-        uses = _read_uses(desk.journal)
+    with journal.lock_journal() as book:
+        uses = _read_uses(book.connection)
         if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
-            desk.note(_to_decision(model, use))
-    return _build_look(use, uses)
+            _append(book.connection, [_describe_use(model, use)])
+    return count_look(uses, use)
 
 
-def count_look(entries: Sequence[Entry], use: SplitUse) -> Look:
-    """Return the look that `record_look` would return with these entries of the whole journal."""
-    return _build_look(use, _read_uses(entries))
-
-
-def read_uses(model: str) -> list[SplitUse]:
-    """Read the uses of test splits that `model` made, oldest first."""
-    with open_desk(model) as desk:
-        return _read_uses(desk.entries)
-
-
-def is_same_split(new: SplitUse, old: SplitUse) -> bool:
-    """Whether a split counts as an earlier one."""
-    if new.split == old.split:
-        return True
-    if new.sketch is None or old.sketch is None:
-        return False
-    return estimate_share(new.sketch, old.sketch) > MAX_SHARED
-
-
-def describe_reason(entry: Entry) -> str:
-    """Return an entry's reason as people read it: of a look, the plan without the sketch."""
-    return entry.reason.partition(SKETCH)[0] if entry.action == "look" else entry.reason
-
-
-def _build_look(use: SplitUse, known: Sequence[SplitUse]) -> Look:
-    """Count the questions that were asked of this split, `use` being the last where it is new."""
+def count_look(known: Sequence[SplitUse], use: SplitUse) -> Look:
+    """Return the look that `record_look` would return after the uses `known`, oldest first."""
     uses = [earlier for earlier in known if is_same_split(use, earlier)]
     uses.append(use)
     questions = list(dict.fromkeys(earlier.question for earlier in uses))
@@ -91,23 +86,99 @@ def _build_look(use: SplitUse, known: Sequence[SplitUse]) -> Look:
     )
 
 
-def _to_decision(model: str, use: SplitUse) -> Decision:
-    reason = use.plan if use.sketch is None else f"{use.plan}{SKETCH}{use.sketch}"
-    return Decision(
-        model=model,
-        action="look",
-        version="",
-        previous="",
-        bundle=use.question,
-        evidence=use.split,
-        reason=reason,
+def read_uses() -> list[SplitUse]:
+    """Read the uses of test splits that all models made, oldest first; no lock is taken."""
+    with journal.read_journal() as book:
+        return _read_uses(book.connection)
+
+
+def copy_uses(uri: str) -> None:
+    """Copy all uses into the journal at another address, which has none."""
+    with journal.read_journal() as here, journal.lock_journal(uri) as there:
+        _append(there.connection, _read_rows(here.connection))
+
+
+def build_sketch(identities: Iterable[str]) -> SplitSketch:
+    """Sketch a split by the identities of its rows: what they contain, not how they are called."""
+    hashes = {hashlib.sha256(row.encode()).digest()[:HASH_BYTES] for row in identities}
+    return SplitSketch(len(hashes), b"".join(sorted(hashes)[:SIZE]))
+
+
+def is_same_split(new: SplitUse, old: SplitUse) -> bool:
+    """Whether a split counts as an earlier one."""
+    return new.split == old.split or estimate_share(new.sketch, old.sketch) > MAX_SHARED
+
+
+def estimate_share(new: SplitSketch, old: SplitSketch) -> float:
+    """Estimate which share of the rows of `new` is in `old` too.
+
+    Exact for splits of at most SIZE rows. Where `old` is a thousand times larger than `new`, too
+    few of the hashes are comparable and the estimate is 0 or wide.
+    """
+    ours, theirs = new.list_hashes(), old.list_hashes()
+    if old.num_rows > len(theirs):  # it knows all hashes of its split up to its own largest one
+        ours = [value for value in ours if value <= theirs[-1]]
+    return len(set(ours) & set(theirs)) / len(ours) if ours else 0.0
+
+
+def _describe_use(model: str, use: SplitUse) -> dict[str, Any]:
+    """Return the columns of a look; who made it, and when, are for people only."""
+    return {
+        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "actor": find_actor(),
+        "model": model,
+        "question": use.question,
+        "split": use.split,
+        "plan": use.plan,
+        "num_rows": use.sketch.num_rows,
+        "hashes": use.sketch.hashes,
+    }
+
+
+def _append(connection: "Connection", rows: list[dict[str, Any]]) -> None:
+    """Add looks, in this order; the first one makes the table."""
+    table = _build_table()
+    with connection.begin():
+        table.create(connection, checkfirst=True)
+        if rows:
+            connection.execute(table.insert(), rows)
+
+
+def _read_rows(connection: "Connection") -> list[dict[str, Any]]:
+    """Read all looks, oldest first; none where no table was made yet."""
+    from sqlalchemy import inspect
+
+    table = _build_table()
+    try:
+        with connection.begin():
+            if not inspect(connection).has_table(table.name):
+                return []
+            query = table.select().order_by(table.c.number)
+            return [dict(row) for row in connection.execute(query).mappings()]
+    except UnicodeDecodeError as error:
+        raise JournalIntegrityError(
+            f"the looks at test splits are damaged (not UTF-8: {error.reason}); restore the "
+            "journal's database from a backup"
+        ) from None
+
+
+def _read_uses(connection: "Connection") -> list[SplitUse]:
+    uses = []
+    for row in _read_rows(connection):
+        sketch = SplitSketch(row["num_rows"], row["hashes"])
+        uses.append(SplitUse(row["question"], row["split"], row["plan"], sketch=sketch))
+    return uses
+
+
+def _build_table() -> "Table":
+    from sqlalchemy import Column, Integer, LargeBinary, MetaData, Table, Text
+
+    texts = ("at", "actor", "model", "question", "split", "plan")
+    return Table(
+        "plumbline_looks",
+        MetaData(),
+        Column("number", Integer, primary_key=True),
+        *(Column(name, Text, nullable=False) for name in texts),
+        Column("num_rows", Integer, nullable=False),
+        Column("hashes", LargeBinary, nullable=False),
     )
-
-
-def _read_uses(entries: Sequence[Entry]) -> list[SplitUse]:
-    return [_parse_use(entry) for entry in entries if entry.action == "look"]
-
-
-def _parse_use(look: Entry) -> SplitUse:
-    plan, _, sketch = look.reason.partition(SKETCH)
-    return SplitUse(look.bundle, look.evidence, plan, sketch=parse_sketch(sketch))

@@ -1,21 +1,18 @@
 """The clone's own registry and journal: the champion, and the uses of the test split."""
 
 import contextlib
-import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbline.contract import layout
-from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
+from plumbline.contract.errors import JournalError, RegistryError
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
-from plumbline.registry import journal
-from plumbline.registry.journal_head import HEAD_TAG
+from plumbline.registry import journal, ledger
+from plumbline.registry.journal_head import HEAD_TAG, format_head
 from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG
@@ -24,22 +21,6 @@ from plumbline.registry.reader.stores import RegisteredVersion
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
-
-# Run by the clone's own code, which may be older than this one: names have changed since.
-WRITE_DECISIONS = """
-import json, sys
-try:
-    from plumbline.registry import journal
-except ImportError:  # a commit from before the package had sub-packages
-    from plumbline import journal
-open_journal = getattr(journal, "lock_journal", None) or journal.opened
-with open_journal() as book:
-    for decision in json.load(sys.stdin):
-        if not hasattr(journal, "find_actor"):  # a look of that time has no sketch
-            decision["reason"] = decision["reason"].partition("; sketch of ")[0]
-        entry = book.append(journal.Decision(**decision))
-        print(f"{entry.number}:{getattr(entry, 'seal', '')}")
-"""
 
 
 def build_environment(clone: Path, folder: Path) -> dict[str, str]:
@@ -102,7 +83,8 @@ def copy_champion(
         version.tags.get(EVIDENCE_TAG, ""),
         "copied to reproduce a version",
     )
-    (head,) = _append_decisions([asdict(decision)], environment)
+    with journal.lock_journal(environment["PLUMBLINE_JOURNAL_URI"]) as book:
+        head = format_head(book.append(decision))
     # Without it the entry is one that somebody appended to the journal.
     client.set_registered_model_tag(subject.model, HEAD_TAG, head)
 
@@ -120,35 +102,11 @@ def _copy_run(client: "MlflowClient", version: RegisteredVersion, folder: Path) 
 
 
 def copy_looks(environment: Mapping[str, str], say: Callable[[str], None]) -> None:
-    """Write the uses of test splits, by all models, into the clone's journal.
+    """Copy the uses of test splits, by all models, beside the clone's journal.
 
     Their number decides how large a difference must be to count.
     """
     try:
-        with journal.lock_journal() as book:
-            entries = book.read_entries()
+        ledger.copy_uses(environment["PLUMBLINE_JOURNAL_URI"])
     except JournalError as error:
         say(f"  uses of the test split are counted from 1: {error}")
-        return
-    names = [field.name for field in fields(journal.Decision)]
-    looks = []
-    for entry in entries:
-        if entry.action == "look":
-            looks.append({name: getattr(entry, name) for name in names})
-    _append_decisions(looks, environment)
-
-
-def _append_decisions(decisions: list[dict[str, Any]], environment: Mapping[str, str]) -> list[str]:
-    """Let the clone's code append the decisions; return number and seal of each entry."""
-    done = subprocess.run(
-        [sys.executable, "-c", WRITE_DECISIONS],
-        input=json.dumps(decisions),
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        last_line = (done.stderr.splitlines() or [""])[-1]
-        raise PlumblineError(f"the clone's journal cannot be written: {last_line}")
-    return done.stdout.splitlines()
