@@ -529,7 +529,8 @@ def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> No
         "warn champion.json: names none as champion of line; the champion is 1 now -> "
         "`plumbline champion line --pin`" in said
     )
-    path.write_text('{"line": {"version": "1", "bundle": "other"}}')
+    pin = {"version": "1", "bundle": "other", "entry": 9, "seal": "0" * 64}
+    write_json(path, {"line": pin})
     assert (
         "FAIL champion.json: names line version 1 with a bundle that the registry does not have"
         in faults(clean)
@@ -537,10 +538,7 @@ def test_a_stale_pointer_is_a_warning_a_wrong_one_a_fault(clean: Checkout) -> No
     bundle = (
         model_versions.connect_registry().get_model_version("line", "1").tags["plumbline.bundle"]
     )
-    pin = {"version": "1", "bundle": bundle}
-    write_json(path, {"line": pin})
-    assert "FAIL champion.json: names no journal entry for line version 1" in faults(clean)
-    write_json(path, {"line": pin | {"entry": 9, "seal": "0" * 64}})
+    write_json(path, {"line": pin | {"bundle": bundle}})
     assert "FAIL champion.json: journal entry 9 made line version 1 champion" in faults(clean)
     path.write_text("{")
     assert "champion.json: damaged" in faults(clean)

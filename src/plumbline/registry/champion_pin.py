@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import JournalError, JournalIntegrityError, PlumblineError
+from plumbline.contract.errors import JournalIntegrityError, PlumblineError
 from plumbline.process.files import read_json, write_json
 from plumbline.process.leftovers import remove_leftovers
 from plumbline.registry.journal import Entry
@@ -17,15 +17,12 @@ from plumbline.registry.journal import Entry
 
 @dataclass(frozen=True)
 class ChampionPin:
-    """A champion: its version, the digest of its bundle, and the entry that made it champion.
-
-    A file that was written before entries were pinned has no entry and no seal.
-    """
+    """A champion: its version, the digest of its bundle, and the entry that made it champion."""
 
     version: str
     bundle: str
-    entry: int | None = None
-    seal: str | None = None
+    entry: int
+    seal: str
 
 
 def build_pin(entry: Entry) -> ChampionPin:
@@ -47,10 +44,7 @@ def write_pin(name: str, champion: ChampionPin | None) -> None:
 
     What a decision left that was killed meanwhile is removed.
     """
-    value = None
-    if champion:
-        value = {key: given for key, given in asdict(champion).items() if given is not None}
-    values = _read_values() | {name: value}
+    values = _read_values() | {name: asdict(champion) if champion else None}
     try:
         remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{layout.TEMPORARY}")
         write_json(layout.CHAMPION, values)
@@ -69,14 +63,9 @@ def is_checkout() -> bool:
 def require_decision(name: str, pin: ChampionPin, entries: Sequence[Entry]) -> Entry:
     """Return the entry that made the pinned version champion; `entries` are the whole journal.
 
-    JournalError where the journal does not contain it as git recorded it: then its end was cut off
-    or it was exchanged, or champion.json was edited.
+    JournalIntegrityError where the journal does not contain it as git recorded it: then its end was
+    cut off or it was exchanged, or champion.json was edited.
     """
-    if pin.entry is None or pin.seal is None:
-        raise JournalError(
-            f"{layout.CHAMPION}: names no journal entry for {name} version {pin.version}; "
-            f"`plumbline champion {name} --pin` writes it"
-        )
     for entry in entries:
         if entry.moves and entry.model == name and build_pin(entry) == pin:
             return entry
@@ -108,10 +97,11 @@ def _parse_pin(value: object) -> ChampionPin | None:
     if value is None:
         return None
     match value:
-        case {"version": str(version), "bundle": str(digest), **rest}:
-            match rest:
-                case {"entry": int(number), "seal": str(seal), **other} if not other:
-                    return ChampionPin(version, digest, number, seal)
-            if not rest:
-                return ChampionPin(version, digest)
+        case {
+            "version": str(version),
+            "bundle": str(digest),
+            "entry": int(number),
+            "seal": str(seal),
+        }:
+            return ChampionPin(version, digest, number, seal)
     raise ValueError(f"found {value!r} in place of a version, a bundle, an entry and its seal")

@@ -135,7 +135,7 @@ def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
     if decision.version not in numbers:
         raise JournalError(
             f"{_label(decision)}: the journal does not say that it was registered: it was made "
-            "outside plumbline, or by an older plumbline. Nothing was changed. "
+            "outside plumbline. Nothing was changed. "
             "`dvc repro --force --single-item register` registers what was evaluated here"
         )
     last = rulings[-1]

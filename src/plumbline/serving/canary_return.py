@@ -1,25 +1,22 @@
-"""Record the return of a canary in the journal of decisions, and seal it."""
+"""Record the return of a canary in the journal of decisions."""
 
 import asyncio
 import logging
-from collections.abc import Callable
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry import journal
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader.verified_cache import CachedVersion
-from plumbline.registry.return_seal import seal_returns
 
 log = logging.getLogger(__name__)
 
 
 class ReturnRecorder:
-    """Holds a return until the journal has it, and the registry the journal's end."""
+    """Holds a return until the journal has it."""
 
     def __init__(self) -> None:
         self._lock = asyncio.Lock()
         self._pending: Decision | None = None
-        self._unsealed: Decision | None = None
         self._problem = ""  # that was logged last
 
     def add(self, canary: CachedVersion, reason: str) -> None:
@@ -29,31 +26,24 @@ class ReturnRecorder:
         )
 
     async def record(self) -> None:
-        """Append a pending return, and seal it; what is unreachable is tried again next time.
+        """Append a pending return; where the journal is unreachable, the next call tries again.
 
         One that was cancelled may still be writing in its thread: the next call writes it again,
-        which adds no second entry.
+        which adds no second entry. Why it failed is logged once.
         """
         async with self._lock:
             decision = self._pending
-            if decision and await self._try(_append_to_journal, decision, "not in the journal yet"):
-                self._unsealed = decision
+            if decision is None:
+                return
+            try:
+                await asyncio.to_thread(_append_to_journal, decision)
+            except (PlumblineError, OSError) as error:
+                problem = f"the return of the canary is not in the journal yet: {error}"
+                if problem != self._problem:
+                    log.warning("%s", problem)
+                self._problem = problem
+            else:
                 self._pending = None if self._pending is decision else self._pending
-            unsealed = self._unsealed
-            if unsealed and await self._try(_seal, unsealed, "not sealed in the registry yet"):
-                self._unsealed = None
-
-    async def _try(self, write: Callable[[Decision], None], decision: Decision, state: str) -> bool:
-        """Whether `write` wrote the decision; why it did not is logged once."""
-        try:
-            await asyncio.to_thread(write, decision)
-        except (PlumblineError, OSError) as error:
-            problem = f"the return of the canary is {state}: {error}"
-            if problem != self._problem:
-                log.warning("%s", problem)
-            self._problem = problem
-            return False
-        return True
 
 
 def find_recording_problem() -> str | None:
@@ -73,7 +63,3 @@ def _append_to_journal(decision: Decision) -> None:
         returned = [entry.bundle for entry in entries if entry.action == "return"]
         if decision.bundle not in returned:
             locked.append(decision)
-
-
-def _seal(decision: Decision) -> None:
-    seal_returns(decision.model)

@@ -56,7 +56,7 @@ def _check_registrations(state: RegistryState) -> Iterator[DiagnosticResult]:
         if bundle and (name, version) not in named:
             message = f"{name} version {version}: no entry registered it; it cannot be promoted"
             remedy = (
-                "nothing, if an older plumbline or a run that was killed left it; "
+                "nothing, if a run that was killed left it: the next one removes it; "
                 "`dvc repro --force --single-item register` registers what was evaluated here"
             )
             yield DiagnosticResult("journal", True, message, remedy)

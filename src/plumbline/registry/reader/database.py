@@ -1,6 +1,5 @@
 """A registry in SQLite or PostgreSQL, read by SQL, without MLflow."""
 
-import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import VersionAddress
-from plumbline.registry.reader.sqlite_files import open_to_read, open_to_write
+from plumbline.registry.reader.sqlite_files import open_to_read
 from plumbline.registry.reader.stores import (
     TIMEOUT_S,
     RegisteredVersion,
@@ -19,7 +18,7 @@ from plumbline.registry.reader.stores import (
 from plumbline.tracking import store_errors
 
 if TYPE_CHECKING:
-    from sqlalchemy import ColumnElement, Connection, Engine, RowMapping, Select, TableClause
+    from sqlalchemy import Connection, Engine, RowMapping, Select, TableClause
 
 WORKSPACE = "default"
 DELETED = "Deleted_Internal"  # what MLflow writes in place of removing a version
@@ -66,35 +65,24 @@ class DatabaseStore:
         """See RegistryStore."""
         from sqlalchemy import select
 
-        tags, wanted = _select_tag(address, key)
+        tags = _build_table("registered_model_tags")
+        query = select(tags.c.value).where(
+            tags.c.name == address.name, tags.c.key == key, tags.c.workspace == WORKSPACE
+        )
         with self._connect(address) as connection:
-            value: str | None = _read_value(connection, select(tags.c.value).where(*wanted))
+            value: str | None = _read_value(connection, query)
             return value
-
-    def write_model_tag(self, address: VersionAddress, key: str, value: str) -> None:
-        """See RegistryStore."""
-        from sqlalchemy import insert, update
-
-        tags, wanted = _select_tag(address, key)
-        row = {"name": address.name, "workspace": WORKSPACE, "key": key, "value": value}
-        with self._connect(address, writable=True) as connection, connection.begin():
-            changed = connection.execute(update(tags).where(*wanted).values(value=value))
-            if not changed.rowcount:
-                connection.execute(insert(tags).values(row))
 
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
         """See RegistryStore."""
         return artifacts.open_artifact(location, name)
 
     @contextmanager
-    def _connect(
-        self, address: VersionAddress, *, writable: bool = False
-    ) -> "Iterator[Connection]":
+    def _connect(self, address: VersionAddress) -> "Iterator[Connection]":
         from sqlalchemy.exc import SQLAlchemyError
 
-        engine = _create_engine(self._uri, writable=True) if writable else self._engine
         try:
-            with engine.connect() as connection:
+            with self._engine.connect() as connection:
                 yield connection
         except SQLAlchemyError as error:
             reason = store_errors.shorten_error(getattr(error, "orig", None) or error)
@@ -103,7 +91,7 @@ class DatabaseStore:
             raise build_unreadable_error(address, str(error)) from None
 
 
-def _create_engine(uri: str, *, writable: bool = False) -> "Engine":
+def _create_engine(uri: str) -> "Engine":
     from sqlalchemy import create_engine, make_url
     from sqlalchemy.exc import ArgumentError
     from sqlalchemy.pool import NullPool
@@ -111,17 +99,11 @@ def _create_engine(uri: str, *, writable: bool = False) -> "Engine":
     if uri.startswith("sqlite"):
         path = Path(make_url(uri).database or "").resolve()
 
-        def connect() -> sqlite3.Connection:
-            # Neither makes a database.
-            return open_to_write(path) if writable else open_to_read(path)
-
-        return create_engine("sqlite://", creator=connect, poolclass=NullPool)
-    read_only = "off" if writable else "on"
+        # It makes no database.
+        return create_engine("sqlite://", creator=lambda: open_to_read(path), poolclass=NullPool)
     limits = {
         "connect_timeout": TIMEOUT_S,
-        "options": (
-            f"-c default_transaction_read_only={read_only} -c statement_timeout={TIMEOUT_S}s"
-        ),
+        "options": f"-c default_transaction_read_only=on -c statement_timeout={TIMEOUT_S}s",
     }
     try:
         return create_engine(uri, connect_args=limits, poolclass=NullPool)
@@ -137,18 +119,6 @@ def _build_table(name: str) -> "TableClause":
     from sqlalchemy import column, table
 
     return table(name, *map(column, COLUMNS[name]))
-
-
-def _select_tag(
-    address: VersionAddress, key: str
-) -> "tuple[TableClause, tuple[ColumnElement[bool], ...]]":
-    """Return the table of models' tags, and what is true of the row of one tag."""
-    tags = _build_table("registered_model_tags")
-    return tags, (
-        tags.c.name == address.name,
-        tags.c.key == key,
-        tags.c.workspace == WORKSPACE,
-    )
 
 
 def _read_alias(connection: "Connection", address: VersionAddress) -> str:

@@ -56,15 +56,6 @@ class RestStore:
             tags = {tag["key"]: tag.get("value") for tag in model.get("tags", [])}
             return tags.get(key)
 
-    def write_model_tag(self, address: VersionAddress, key: str, value: str) -> None:
-        """See RegistryStore."""
-        tag = {"name": address.name, "key": key, "value": value}
-        with (
-            _explain_failures(address),
-            self._open("/api/2.0/mlflow/registered-models/set-tag", json.dumps(tag).encode()),
-        ):
-            pass
-
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
         """See RegistryStore."""
         parts = urlsplit(location)
@@ -128,12 +119,10 @@ class RestStore:
             raise TypeError("the response is not a JSON object")
         return answer
 
-    def _open(self, path: str, body: bytes | None = None) -> "IO[bytes]":
-        """Open the response to a GET, or to a POST of JSON."""
+    def _open(self, path: str) -> "IO[bytes]":
+        """Open the response to a GET."""
         headers = _build_headers(self._userinfo)
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        request = Request(self._base + path, body, headers)  # noqa: S310  http or https, as connect_store() checked
+        request = Request(self._base + path, headers=headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
 
 

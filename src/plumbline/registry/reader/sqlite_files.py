@@ -15,14 +15,9 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     may write can do so; it leaves alone what a live process is writing. One that only reads fails.
     """
     if path.with_name(f"{path.name}-journal").exists():
-        with suppress(sqlite3.Error), closing(open_to_write(path)) as connection:
+        with suppress(sqlite3.Error), closing(_open(path, "rw")) as connection:
             connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
     return _open(path, "ro")
-
-
-def open_to_write(path: Path) -> sqlite3.Connection:
-    """Open a file to write to it; sqlite3.OperationalError where there is none."""
-    return _open(path, "rw")
 
 
 def _open(path: Path, mode: str) -> sqlite3.Connection:

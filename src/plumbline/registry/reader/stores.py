@@ -39,10 +39,6 @@ class RegistryStore(Protocol):
         """Read a tag of the model at an address; None where it has no such tag."""
         ...
 
-    def write_model_tag(self, address: VersionAddress, key: str, value: str) -> None:
-        """Write a tag of the model at an address; nothing else is ever written."""
-        ...
-
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
         """Open the file `name` (a/b/c) at a location; OSError or ValueError if it is unreadable."""
         ...
