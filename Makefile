@@ -147,7 +147,7 @@ bench-forms: setup  ## CPU time of a text in fp32 and each int8 form, and what t
 bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
 	@python benchmarks/drift.py
 
-bench-stages: setup  ## wall and CPU seconds of each stage, imports apart, and of what runs beside them
+bench-stages: setup  ## wall and CPU seconds of each stage, imports apart
 	@python benchmarks/stages.py
 
 bench-refused: setup  ## how often each gate refuses a sound model, and catches a faulty one; OPTIONS: the module

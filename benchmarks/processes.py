@@ -6,14 +6,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import chdir, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-from plumbline.tracking import background
-
-DELIVERY_TIMEOUT_S = 300.0
-PAUSE_S = 0.2
 
 
 @dataclass(frozen=True)
@@ -27,13 +22,9 @@ class ProcessCost:
 
 @contextmanager
 def open_folder(prefix: str) -> Iterator[Path]:
-    """Make a temporary folder; it is removed once MLflow there has what stages logged."""
+    """Make a temporary folder, which is removed."""
     with tempfile.TemporaryDirectory(prefix=prefix) as name:
         yield Path(name)
-        with chdir(name):
-            background.wait(DELIVERY_TIMEOUT_S)
-            while background.is_at_work():
-                time.sleep(PAUSE_S)
 
 
 def measure_process(command: Sequence[str], folder: Path) -> ProcessCost:

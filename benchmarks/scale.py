@@ -72,12 +72,11 @@ compare_manifests(read_keys(batches()), read_keys(map(rewrite, batches())))
 PROFILE_CLASSES = """
 build_profiles(layout.EXAMPLES)
 """
-# The stage `train` without its log: examples become a sealed bundle.
+# The stage `train` without MLflow: examples become a sealed bundle.
 TRAIN = """
 from plumbline.stages.train import learn
-from plumbline.tracking.run_log import RunLog
 
-learn(params, task, "{candidate}", layout.EXAMPLES, RunLog(), must_learn=True)
+learn(params, task, "{candidate}", layout.EXAMPLES, must_learn=True)
 """
 ON_SPARK = ("ingest", "validate", "leakage")
 # Changes of the transformer of another recipe.

@@ -34,6 +34,7 @@ import torch
 
 from plumbline.contract.records import Figure, Learner
 from plumbline.contract.task import Predictor
+from plumbline.contract.trainings import read_speed
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.process.files import digest_path
 from plumbline.reporting.plots import BLACK, COLOURS, MARKERS, draw_figure
@@ -64,23 +65,6 @@ COLUMNS = [
 TEST_SEEDS = [2, *range(100, 119)]  # of the course: one realisation of 10 s has few windows
 PAIRS, ROUNDS = 9, 3
 SECONDS, PIECE = 60, 100  # of signal, and samples of a piece
-
-
-class KeptFigures:
-    """A log that keeps the figures."""
-
-    def __init__(self) -> None:
-        self.figures: dict[str, float] = {}
-
-    def log_params(self, values: dict[str, object]) -> None:
-        """Nothing is done with them."""
-
-    def log_metrics(self, values: dict[str, float], step: int) -> None:
-        """Keep the last ones."""
-        self.figures |= values
-
-    def set_tag(self, key: str, value: str) -> None:
-        """Nothing is done with it."""
 
 
 def main() -> None:
@@ -132,10 +116,9 @@ def _train(arguments: argparse.Namespace) -> None:
 
 
 def _ours(params: SignalParams, name: str, examples: Path) -> float:
-    log = KeptFigures()
-    fitting.fit(build_learner(params, name, examples), params, name, log, must_learn=False)
+    fitting.fit(build_learner(params, name, examples), params, name, must_learn=False)
     remove_checkpoints(name)
-    return log.figures["train/samples_per_second"]
+    return read_speed(name)["train/samples_per_second"]
 
 
 def _plain(params: SignalParams, name: str, examples: Path) -> float:
@@ -231,7 +214,7 @@ def _reached(params: SignalParams, name: str, examples: Path) -> tuple[float, ..
     if made.solve:
         made.solve()
     else:
-        fitting.fit(made, params, name, KeptFigures(), must_learn=False)
+        fitting.fit(made, params, name, must_learn=False)
     seconds = time.perf_counter() - began
     found = replace(read_windows(examples, "test"), asked_once=False)
     errors = (

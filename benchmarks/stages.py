@@ -1,4 +1,4 @@
-"""Where the seconds of the pipeline go: of each stage, of what runs beside them, and of imports.
+"""Where the seconds of the pipeline go: of each stage, and of imports.
 
     python benchmarks/stages.py [--recipe NAME] [--cold] [--passes 1] [--untracked]
 
@@ -9,7 +9,6 @@ tracking off, for the difference; more passes run every stage again. Linux only.
 """
 
 import argparse
-import ctypes
 import json
 import os
 import runpy
@@ -22,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PR_SET_CHILD_SUBREAPER = 36  # of prctl
 SECONDS = ("wall", "CPU", "imports: wall", "CPU")
 
 
@@ -39,8 +37,6 @@ def main() -> None:
     from plumbline.contract.machine import read_cpu_name
 
     print(f"{read_cpu_name()} ({', '.join(list_vector_units())}), {os.cpu_count()} cores")
-    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1) != 0:
-        raise OSError("prctl: not permitted")
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         checkout = Path(folder) / "checkout"
         environment = build_environment(checkout, Path(folder), arguments)
@@ -49,7 +45,7 @@ def main() -> None:
             force = ["--force"] if number else []
             print_pass(measure_pass(checkout, environment, ["run", *force]))
         for command in (["run"], ["report"]):
-            wall_s, cpu_s, _ = measure(["plumbline", *command], checkout, environment)
+            wall_s, cpu_s = measure(["plumbline", *command], checkout, environment)
             title = "run with nothing to do" if command == ["run"] else "report"
             print(f"{title:<28}{wall_s:8.1f}{cpu_s:8.1f}", flush=True)
 
@@ -92,20 +88,17 @@ def measure_pass(
     """Run the pipeline, and return the seconds of each part by its name."""
     path = Path(environment["STAGE_SECONDS"])
     path.unlink(missing_ok=True)
-    wall_s, cpu_s, orphans_s = measure(["plumbline", *command], checkout, environment)
+    wall_s, cpu_s = measure(["plumbline", *command], checkout, environment)
     stages = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     rows = [(row["name"], row["seconds"]) for row in stages]
     sums = [sum(values) for values in zip(*(values for _, values in rows), strict=True)]
-    rows.append(("plumbline run and DVC", [wall_s - sums[0], cpu_s - sums[1]]))
-    rows.append(("writes to MLflow, beside it", [0.0, orphans_s]))
-    rows.append(("all", [wall_s, cpu_s + orphans_s, *sums[2:]]))
+    rows.append(("plumbline run, DVC and MLflow", [wall_s - sums[0], cpu_s - sums[1]]))
+    rows.append(("all", [wall_s, cpu_s, *sums[2:]]))
     return rows
 
 
-def measure(
-    command: list[str], folder: Path, environment: dict[str, str]
-) -> tuple[float, float, float]:
-    """Return the wall and CPU seconds of a command, and the CPU seconds of what outlives it."""
+def measure(command: list[str], folder: Path, environment: dict[str, str]) -> tuple[float, float]:
+    """Return the wall and CPU seconds of a command."""
     start = time.perf_counter()
     process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(process.pid, 0)
@@ -113,13 +106,7 @@ def measure(
     wall_s = time.perf_counter() - start
     if process.returncode not in (0, 20):
         raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
-    orphans_s = 0.0
-    while True:
-        try:
-            _, _, orphan = os.wait3(0)
-        except ChildProcessError:
-            return wall_s, usage.ru_utime + usage.ru_stime, orphans_s
-        orphans_s += orphan.ru_utime + orphan.ru_stime
+    return wall_s, usage.ru_utime + usage.ru_stime
 
 
 def print_pass(rows: list[tuple[str, list[float]]]) -> None:

@@ -219,21 +219,10 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     import torch
 
+    from plumbline.contract.trainings import read_speed
     from plumbline.entrypoint import load_params
     from plumbline.tasks.text_classification.models import build_learner
     from plumbline.training import fitting
-
-    figures: dict[str, Any] = {}
-
-    class Log:
-        def log_params(self, values: dict[str, object]) -> None:
-            figures["precision"] = values["precision"]
-
-        def log_metrics(self, values: dict[str, float], step: int) -> None:
-            figures.update(values)
-
-        def set_tag(self, key: str, value: str) -> None:
-            pass
 
     params = load_params(ROOT / "params.yaml")
     config: Any = params.candidates[CANDIDATE]
@@ -252,12 +241,13 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     else:
         examples = _write_sample(arguments, OWN_STEPS * BATCH)
     learner = build_learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
-    fitting.fit(learner, params, CANDIDATE, Log())
+    hardware = fitting.fit(learner, params, CANDIDATE)
+    figures = read_speed(CANDIDATE)
     rate = figures["train/samples_per_second"]
     result = {
         "rate": rate,
         "seconds": figures["train/seconds"],
-        "precision": figures["precision"],
+        "precision": hardware.precision,
     }
     if arguments.accuracy:
         return result | {"accuracy": _measure_own_accuracy(learner, arguments.examples)}

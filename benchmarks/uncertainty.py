@@ -38,19 +38,6 @@ KINDS = {
 }
 
 
-class SilentLog:
-    """A log that keeps nothing."""
-
-    def log_params(self, values: dict[str, object]) -> None:
-        """Ignore the parameters."""
-
-    def log_metrics(self, values: dict[str, float], step: int) -> None:
-        """Ignore the metrics."""
-
-    def set_tag(self, key: str, value: str) -> None:
-        """Ignore the tag."""
-
-
 def main() -> None:
     """Train both, and print the table in Markdown."""
     parser = argparse.ArgumentParser(description="Accuracy, doubt and cost of an ensemble.")
@@ -88,7 +75,7 @@ def _measure(params: Any, task: Any, name: str) -> None:
     learner = task.models.build_learner(params, name, layout.EXAMPLES)
     start = time.process_time()
     with contextlib.redirect_stdout(io.StringIO()):
-        fitting.fit(learner, params, name, SilentLog())
+        fitting.fit(learner, params, name)
     seconds = time.process_time() - start
     folder = layout.locate_bundle(name)
     folder.mkdir(parents=True)

@@ -31,11 +31,10 @@ from plumbline.process.stop_signals import (
 )
 from plumbline.process.system_errors import explain_system_error
 from plumbline.process.visible_text import escape_unencodable, show_lines
-from plumbline.tracking import background, delivery, passes, run_log
+from plumbline.tracking.records import RunFacts
+from plumbline.tracking.stage_runs import track_stage
 
 STAGES_OF_A_CANDIDATE = ("train", "control")
-FAILED_WAIT_S = 30  # at most, until MLflow has what a stage that failed has logged
-STOPPED_WAIT_S = 7  # the same after SIGTERM, which SIGKILL follows after ten seconds
 AGAIN = "run the same command again to continue"
 # How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
 # take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
@@ -82,18 +81,32 @@ def _run(stage: str, candidate: str | None) -> None:
     if candidate is not None:
         params.require_candidate(candidate)
     lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
-    with lock, _send_to_mlflow(stage):
+    with lock:
+        run_tracked(stage, params, task, candidate)
+
+
+def run_tracked(
+    stage: str, params: Params, task: Task[Params], candidate: str | None = None
+) -> None:
+    """Call the function of `stage` in the current folder, as a run of MLflow."""
+    module = importlib.import_module(f"plumbline.stages.{stage}")
+    named = [] if candidate is None else [candidate]
+
+    def describe(status: str) -> RunFacts | None:
+        if not hasattr(module, "describe_run"):
+            return None
+        facts: RunFacts | None = module.describe_run(status, params, task, *named)
+        return facts
+
+    with track_stage(params, stage, candidate, describe):
         run_stage(stage, params, task, candidate)
 
 
 def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | None = None) -> None:
     """Call the function of `stage` in the current folder; train and control need a candidate."""
     function = getattr(importlib.import_module(f"plumbline.stages.{stage}"), stage)
-    task = task.configure(params)
-    if candidate is None:
-        function(params, task)
-    else:
-        function(params, task, candidate)
+    named = [] if candidate is None else [candidate]
+    function(params, task.configure(params), *named)
 
 
 def load_params(path: Path) -> Params:
@@ -149,35 +162,3 @@ def _lock_checkout(stage: str) -> Iterator[None]:
     with lock_stage(stage):
         leftovers.remove_checkout_leftovers()
         yield
-
-
-@contextmanager
-def _send_to_mlflow(stage: str) -> Iterator[None]:
-    """Let another process bring what the stage logs to MLflow.
-
-    After the last stage, which has loaded MLflow anyway, this process brings what is left. After a
-    stage that failed or was stopped nothing may follow, and a container ends with it: this waits.
-    """
-    if not ranks.is_main() or os.environ.get(run_log.SWITCH) == "off":
-        yield
-        return
-    background.start()
-    try:
-        yield
-    except (KeyboardInterrupt, Terminated):
-        background.wait(STOPPED_WAIT_S)
-        raise
-    except Exception:
-        if stage == passes.LAST_STAGE:
-            _deliver_rest(stage)
-        else:
-            background.wait(FAILED_WAIT_S)
-        raise
-    if stage == passes.LAST_STAGE:
-        _deliver_rest(stage)
-
-
-def _deliver_rest(stage: str) -> None:
-    report = delivery.deliver()
-    if report.problem and report.num_waiting:
-        print(f"{stage}: {delivery.describe_waiting(report)}", file=sys.stderr)

@@ -81,7 +81,7 @@ def _score_model(folder: Path, sample_examples: SampleExamples, seed: int) -> np
     if learner.solve:
         learner.solve()
     else:
-        fitting.fit(learner, params, candidate, _SilentLog())
+        fitting.fit(learner, params, candidate)
         remove_checkpoints(candidate)
     shutil.rmtree(model, ignore_errors=True)
     model.mkdir()
@@ -89,11 +89,3 @@ def _score_model(folder: Path, sample_examples: SampleExamples, seed: int) -> np
     bundle.seal(model, task, candidate)
     scores = task.score(layout.EXAMPLES, "test", bundle.load(model))
     return scores.per_example[task.metric.name]
-
-
-class _SilentLog:
-    """A log of training that keeps nothing."""
-
-    def log_params(self, values: dict[str, object]) -> None: ...
-
-    def log_metrics(self, values: dict[str, float], step: int) -> None: ...

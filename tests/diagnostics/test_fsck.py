@@ -1,6 +1,5 @@
 """Faults in a real checkout: each is named with its remedy, hides no other, and can be repaired."""
 
-import fcntl
 import json
 import os
 import re
@@ -26,7 +25,6 @@ from plumbline.evidence import document
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.reader import addresses
-from plumbline.tracking import background, spool
 from plumbline.tracking.processes import identify_process
 
 DEAD = 2**22 + 1  # no kernel gives out such a pid
@@ -397,8 +395,8 @@ def test_versions_and_runs(clean: Checkout) -> None:
     assert f"'register closed' ({orphan.info.run_id}) never became a version" in said
     assert f"mlflow runs delete --run-id {orphan.info.run_id}" in said
     assert (
-        f"({dead.info.run_id}) is RUNNING, its process {DEAD} does not exist -> the next "
-        "pass closes it" in said
+        f"({dead.info.run_id}) is RUNNING, its process {DEAD} does not exist -> "
+        "`plumbline track` closes it" in said
     )
     for run, ending in {
         unknown: f"FAIL runs: 'train closed' ({unknown.info.run_id}) is RUNNING",
@@ -406,7 +404,7 @@ def test_versions_and_runs(clean: Checkout) -> None:
     }.items():
         assert ending in said
         assert f"mlflow runs delete --run-id {run.info.run_id}" in said
-    assert "-> the next pass in /another/checkout closes it; if that folder is gone:" in said
+    assert "-> `plumbline track` in /another/checkout closes it; if that folder is gone:" in said
     assert alive.info.run_id not in said
     evidence.write_bytes(kept[0])
     weights.write_bytes(kept[1])
@@ -435,29 +433,6 @@ def test_a_digit_of_a_tag_that_says_what_a_version_was_made_from(clean: Checkout
     assert f"version 1: mismatch of the tag {tag}: {other!r}, its run" in faults(clean)
     client.set_model_version_tag("line", "1", tag, value)
     assert faults(clean, code=0) == ""
-
-
-def test_a_run_on_its_way_to_mlflow_is_not_dead(clean: Checkout) -> None:
-    client = model_versions.connect_registry()
-    experiment = client.get_run(client.get_model_version("line", "1").run_id).info.experiment_id
-    folder = spool.locate_spool() / "a-pass"
-    folder.mkdir(parents=True)
-    spool.write_record(folder / spool.PASS, {"folder": str(clean.path)})
-    tags = {
-        "host": socket.gethostname(),
-        "plumbline.process": f"{DEAD} 1 0",
-        "plumbline.run": f"{folder.name}, 001 train",
-        "plumbline.folder": str(clean.path),
-    }
-    ended = client.create_run(experiment, run_name="train closed", tags=tags).info.run_id
-    try:
-        with (spool.locate_spool() / background.LOCK).open("a") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)  # as the process that delivers does
-            assert ended not in clean.run("plumbline", "fsck").stdout
-        assert f"({ended}) is RUNNING" in faults(clean)  # nothing will bring its end
-    finally:
-        shutil.rmtree(folder)
-        client.set_terminated(ended, "KILLED")
 
 
 def test_the_champion_and_its_alias(clean: Checkout) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.serving.lines import Lines
 from tests.support.serving.models import line_task
+from tests.support.tracked_runs import log_run
 
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics import fsck
@@ -18,7 +19,7 @@ from plumbline.process import tar_files
 from plumbline.registry import archives, lost_models, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
-from plumbline.tracking import mlflow_client, run_log
+from plumbline.tracking import mlflow_client
 
 URI = "models:/line@champion"
 pytestmark = pytest.mark.filterwarnings(
@@ -129,11 +130,10 @@ def test_a_lost_registry_comes_back_as_its_remedy_says(packed: Path, elsewhere: 
     assert find_version(URI).number == "2"
 
 
-def test_what_waits_in_the_spool_is_packed_too(own: Lines, tmp_path: Path) -> None:
+def test_what_waits_for_mlflow_is_packed_too(own: Lines, tmp_path: Path, waited: None) -> None:
     with own.here(), pytest.MonkeyPatch.context() as patch:
         params, _ = line_task(patch)
-        with run_log.track_run(params, "evaluate"):
-            pass
+        log_run(params, "evaluate")
         archives.pack(tmp_path / "registry.tar")
     with tarfile.open(tmp_path / "registry.tar") as archive:
         tar_files.extract_file(archive, archive.getmember("mlflow.db"), tmp_path)

@@ -33,7 +33,7 @@ from plumbline.registry.reader.run_files import read_evidence
 from plumbline.reporting import version_page
 from plumbline.stages.register import register
 from plumbline.tracking import delivery
-from plumbline.tracking.run_search import FOLDER_TAG
+from plumbline.tracking.records import FOLDER_TAG
 
 JOURNAL = Path("mlruns/journal.db")
 SECRET = "hunter2"  # noqa: S105  to look for it in what is kept

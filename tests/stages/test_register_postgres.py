@@ -6,7 +6,7 @@ import pytest
 from tests.support.effort import choose_effort
 from tests.support.faults.statements import cause_before
 from tests.support.postgres import Server, started
-from tests.support.winners import evaluate_line, find_running, list_versions
+from tests.support.winners import evaluate_line, find_running, list_versions, register
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -15,7 +15,6 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.registry import promotion
 from plumbline.registry.reader import find_version
-from plumbline.stages.register import register
 from plumbline.tracking import delivery
 
 END_CONNECTIONS = (

@@ -9,7 +9,7 @@ from tests.support.effort import choose_effort
 from tests.support.faulty_proxy import Fault, FaultyProxy, run_proxy
 from tests.support.mlflow_server import run_mlflow_server
 from tests.support.s3_server import serve_bucket
-from tests.support.winners import evaluate_line, find_running, list_versions
+from tests.support.winners import evaluate_line, find_running, list_versions, register
 
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.params import Params
@@ -19,9 +19,8 @@ from plumbline.diagnostics.fsck.versions import check_versions
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.run_files import read_evidence
-from plumbline.stages.register import register
 from plumbline.tracking import delivery, mlflow_client
-from plumbline.tracking.run_search import KEY_TAG
+from plumbline.tracking.runs import KEY_TAG
 
 CREATING = ("runs/create", "logged-models", "runs/outputs", "model-versions/create")
 pytestmark = [pytest.mark.slow, pytest.mark.service, pytest.mark.filterwarnings("ignore")]

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tests.support.small_texts import CANDIDATES, SilentLog, small_params, write_examples
+from tests.support.small_texts import CANDIDATES, small_params, write_examples
 
 from plumbline.contract import layout
 from plumbline.process.files import digest_path
@@ -82,7 +82,7 @@ def _train(candidate: str, examples: Path) -> None:
         steps.append(self.state.step)
 
     TrainingLoop._count_step = count  # type: ignore[method-assign]
-    fitting.fit(learner, params, candidate, SilentLog())
+    fitting.fit(learner, params, candidate)
     weights = hashlib.sha256()
     for name, tensor in sorted(learner.module.state_dict().items()):
         weights.update(name.encode() + tensor.numpy().tobytes())

@@ -32,7 +32,7 @@ LONGEST_FIRST = (
     "serving/test_fuzz.py",
     "tasks/text_classification/test_label_sets.py",
     "tuning/test_sampling.py",
-    "tracking/test_spool_delivery.py",
+    "tracking/test_stage_records.py",
     "serving/test_page.py",
     "scoring/test_resume.py",
     "tasks/filter_design/test_filter_scores.py",

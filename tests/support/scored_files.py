@@ -18,7 +18,7 @@ import pytest
 from tests.support.checkouts import get_clean_environment
 from tests.support.made_once import make_once
 from tests.support.racing import log_version, make_first_champion
-from tests.support.small_texts import SilentLog, small_params, write_examples
+from tests.support.small_texts import small_params, write_examples
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -171,7 +171,7 @@ def _register_texts() -> None:
     params, task = small_params(), load_task("text_classification")
     write_examples(layout.EXAMPLES)
     made = build_learner(params, "linear", layout.EXAMPLES)
-    fitting.fit(made, params, "linear", SilentLog())
+    fitting.fit(made, params, "linear")
     folder = layout.locate_bundle("linear")
     folder.mkdir(parents=True)
     made.save(folder)

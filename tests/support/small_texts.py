@@ -37,19 +37,6 @@ LIMITS = SHIPPED.evaluation  # what is asked of a winner
 NUM_ROWS = {"train": 112, "validation": 49, "test": 60}
 
 
-class SilentLog:
-    """A log that prints nothing and keeps the metrics."""
-
-    def __init__(self) -> None:
-        self.metrics: list[dict[str, float]] = []
-
-    def log_params(self, values: dict[str, object]) -> None:
-        pass
-
-    def log_metrics(self, values: dict[str, float], step: int) -> None:
-        self.metrics.append(values)
-
-
 def write_examples(folder: Path) -> None:
     """Write sentences of 3 to 9 words, some of which are typical of the class."""
     folder.mkdir(parents=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from tests.support.small_texts import (
     CANDIDATES,
-    SilentLog,
     accept_small_splits,
     small_params,
     write_examples,
@@ -34,7 +33,7 @@ def train_candidates(folder: Path, params: TextParams, names: Iterable[str]) -> 
         patch.chdir(folder)
         for name in names:
             learner = build_learner(params, name, folder / layout.EXAMPLES)
-            fitting.fit(learner, params, name, SilentLog())
+            fitting.fit(learner, params, name)
             (folder / name).mkdir()
             learner.save(folder / name)
             bundle.seal(folder / name, TASK, name)

@@ -1,14 +1,26 @@
 """A task with an empty MLflow beside it, and the runs that this MLflow then has."""
 
+import importlib
+import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.checkouts import LINE
 
+from plumbline.contract import layout
 from plumbline.contract.params import Params
+from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
-from plumbline.tracking import mlflow_client
+from plumbline.contract.trainings import locate_curve
+from plumbline.tracking import delivery, mlflow_client
+from plumbline.tracking.processes import identify_process
+from plumbline.tracking.records import RunFacts
+from plumbline.tracking.stage_runs import track_stage
+
+CURVE = "epoch,train/loss,validation/loss\n1,1.0,2.0\n2,0.5,1.0\n"
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +45,12 @@ def tracked_line(
     return line_task
 
 
+@pytest.fixture
+def waited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that delivers is waiting: stages need not do so."""
+    monkeypatch.setenv(delivery.DELIVERER, identify_process(os.getpid()))
+
+
 def list_runs() -> list[Any]:
     """All runs of MLflow, the pass first."""
     client = mlflow_client.connect()
@@ -48,3 +66,36 @@ def list_names() -> list[tuple[str, str]]:
 def find_run(name: str) -> Any:
     """The first run of that name."""
     return next(run for run in list_runs() if run.info.run_name == name)
+
+
+def log_run(own: Params, stage: str, candidate: str | None = None, **facts: Any) -> None:
+    """RunRecord a run of a stage that does nothing."""
+    with track_stage(own, stage, candidate, lambda _: RunFacts(**facts)):
+        pass
+
+
+def follow_curve(_: str) -> RunFacts:
+    """The facts of a training: its curve."""
+    facts = RunFacts(params={"learning_rate": 0.05})
+    facts.add_curve(locate_curve("gradient"))
+    return facts
+
+
+def write_curve(text: str) -> None:
+    """Write the curve of that training."""
+    layout.TRAINING.mkdir(parents=True, exist_ok=True)
+    locate_curve("gradient").write_text(text, encoding="utf-8")
+
+
+def read_history(name: str, key: str) -> list[tuple[int, float]]:
+    """The epochs of a metric of the run of that name, each with its value."""
+    run = find_run(name)
+    points = mlflow_client.connect().get_metric_history(run.info.run_id, key)
+    return [(point.step, point.value) for point in points]
+
+
+def read_line() -> Params:
+    """The line's parameters, in a process of its own."""
+    sys.path.append(str(LINE.parents[1]))
+    shape = importlib.import_module("tasks.line.params").PARAMS
+    return read_params(LINE / "params.yaml", lambda _: shape)

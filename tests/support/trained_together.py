@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tests.support.small_texts import SilentLog, small_params
+from tests.support.small_texts import small_params
 from torch.nn import functional
 
 from plumbline.contract import layout
@@ -90,7 +90,7 @@ def _train(examples: Path) -> tuple[str, float]:
     """Train the transformer; return the digest of its weights, and their loss on validation."""
     params = small_params(dropout=0.0)
     learner = build_learner(params, "transformer", examples)
-    fitting.fit(learner, params, "transformer", SilentLog())
+    fitting.fit(learner, params, "transformer")
     tensors = sorted(learner.module.state_dict().items())
     digest = hashlib.sha256(b"".join(tensor.numpy().tobytes() for _, tensor in tensors))
     return digest.hexdigest(), _compute_loss(learner)

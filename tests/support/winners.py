@@ -6,6 +6,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.entrypoint import run_tracked
 from plumbline.process.files import write_json
 from plumbline.registry import model_versions
 
@@ -19,6 +20,11 @@ def evaluate_line(params: Params, task: Task, slope: float) -> None:
     golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 1.0 + slope]}}
     write_json(layout.GOLDEN, golden)
     write_evidence(params, task)
+
+
+def register(params: Params, task: Task) -> None:
+    """Register as the stage does, with its run in MLflow."""
+    run_tracked("register", params, task)
 
 
 def list_versions() -> set[str]:

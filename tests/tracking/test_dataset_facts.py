@@ -24,7 +24,7 @@ def test_rows_are_counted_in_little_memory(tmp_path: Path, monkeypatch: pytest.M
     del splits, table
     tracemalloc.start()
     try:
-        facts = describe_dataset("tickets")
+        facts = describe_dataset("tickets", "ingest")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -1,49 +1,32 @@
-"""What MLflow refuses, somebody deleted or a disk cannot hold stops neither stage nor the rest."""
+"""A store that is away, refuses, or loses what it had: no stage fails, and nothing is lost."""
 
-import contextlib
-import fcntl
 import logging
-import resource
-import shutil
-import sqlite3
-import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import find_python
-from tests.support.tracked_runs import find_run, list_names, list_runs
-
-from plumbline import entrypoint
-from plumbline.cli.track import track
-from plumbline.contract.errors import RejectedError
-from plumbline.contract.params import Params, StrictModel
-from plumbline.contract.task import Task
-from plumbline.process.stop_signals import Terminated
-from plumbline.stages.ingest import ingest
-from plumbline.tracking import (
-    background,
-    batches,
-    delivery,
-    mlflow_client,
-    run_log,
-    run_writer,
-    spool,
+from tests.support.tracked_runs import (
+    CURVE,
+    find_run,
+    follow_curve,
+    list_names,
+    list_runs,
+    log_run,
+    write_curve,
 )
 
+from plumbline.cli.track import track
+from plumbline.contract.errors import RegistryError
+from plumbline.contract.params import Params, StrictModel
+from plumbline.contract.task import Task
+from plumbline.entrypoint import run_tracked
+from plumbline.tracking import batches, delivery, mlflow_client, records
+from plumbline.tracking.stage_runs import track_stage
+
+AWAY = "http://127.0.0.1:9"
 SECRET = "hunter2"  # noqa: S105  to look for it in the store
-TIMEOUT_S = 900  # the process has the lowest priority: other tests starve it
 QUERY = "SELECT text FROM t"
-LOSES_RUNS = """
-CREATE TRIGGER lose AFTER INSERT ON tags WHEN NEW.key = 'plumbline.dvc_lock'
-BEGIN
-  DELETE FROM metrics;
-  DELETE FROM latest_metrics;
-  DELETE FROM params;
-  DELETE FROM tags;
-  DELETE FROM runs;
-END
-"""
+UNREADABLE = "/proc/self/mem"  # its first byte is no memory: an I/O error, for root too
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
 
@@ -54,142 +37,79 @@ class Remote(StrictModel):
     sha256: dict[str, str]
 
 
-def log_run(params: Params, stage: str, **metrics: float) -> None:
-    """Log a run of a stage."""
-    with run_log.track_run(params, stage) as log:
-        log.log_metrics(metrics)
-
-
 def test_of_a_batch_only_what_mlflow_refuses_is_lost(tracked_line: tuple[Params, Task]) -> None:
-    with run_log.track_run(tracked_line[0], "evaluate") as log:
-        log.log_params({"a": 1, f"https://u:{SECRET}@host/x": 2, "b": 3})
-        metrics = {"test/x": 1.0, "slice//x": 2.0, "test/y": 3.0}
-        log.log_metrics(metrics)
-        log.set_pass_facts({"plumbline.verdict": "keep"}, metrics)
-    log_run(tracked_line[0], "register", x=1.0)
-    assert delivery.deliver() == delivery.DeliveryReport(2, 0, None)
+    metrics = {"test/x": 1.0, "slice//x": 2.0, "test/y": 3.0}
+    params = {"a": 1, f"https://u:{SECRET}@host/x": 2, "b": 3}
+    log_run(tracked_line[0], "evaluate", params=params, metrics=metrics, pass_metrics=metrics)
     parent, run = list_runs()[0], find_run("evaluate")
     assert run.data.params == {"a": "1", "b": "3"}
     for each in (parent, run):
         assert each.data.metrics == {"test/x": 1.0, "test/y": 3.0}
         assert "slice//x" in each.data.tags[batches.REFUSED_TAG]
-    assert parent.data.tags["plumbline.verdict"] == "keep"
-    assert find_run("register").data.metrics == {"x": 1.0}
 
 
-def test_a_pass_that_cannot_be_delivered_does_not_hold_up_the_next(
+def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
+    tracked_line: tuple[Params, Task],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    params, _ = tracked_line
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
+    with caplog.at_level(logging.WARNING):
+        write_curve(CURVE)
+        with track_stage(params, "train", "gradient", follow_curve):
+            pass
+    assert "1 run waits in .plumbline/stages (127.0.0.1:9 is unreachable" in caplog.text
+    assert "or `plumbline track`" in caplog.text
+    write_curve(CURVE.replace("0.5", "0.4"))
+    with track_stage(params, "train", "gradient", follow_curve):  # again: a new pass
+        pass
+    with pytest.raises(RegistryError, match="2 runs wait"):
+        track()
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    track()
+    assert "brought 2 runs to MLflow; nothing waits" in capsys.readouterr().out
+    trained = [run for run in list_runs() if run.info.run_name == "train gradient"]
+    # The curve of the first pass is gone: the second one wrote another in its place.
+    assert [run.data.metrics.get("train/loss") for run in trained] == [None, 0.4]
+    assert [status for _, status in list_names()] == ["FINISHED"] * 4
+    assert delivery.list_waiting() == []
+    track()
+    assert "brought 0 runs" in capsys.readouterr().out
+
+
+def test_a_record_that_cannot_be_delivered_does_not_hold_up_the_next(
+    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    params, _ = tracked_line
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
+    Path("kept.txt").write_text("x", encoding="utf-8")
+    log_run(params, "ingest", files=[{"path": "kept.txt", "folder": ""}])
+    log_run(params, "validate", metrics={"x": 1.0})
+    monkeypatch.delenv("MLFLOW_TRACKING_URI")
+    mlflow_client.connect()
+    Path("mlruns/artifacts").write_text("no folder", encoding="utf-8")
+    report = delivery.deliver()
+    assert (report.num_runs, report.num_waiting) == (1, 1)
+    assert "mlruns/artifacts" in str(report.problem)
+    assert find_run("validate").data.metrics == {"x": 1.0}
+    Path("mlruns/artifacts").unlink()
+    assert delivery.deliver() == delivery.DeliveryReport(1, 0, None)
+
+
+def test_what_was_deleted_in_mlflow_does_not_come_back_but_its_pass_does(
     tracked_line: tuple[Params, Task],
 ) -> None:
-    log_run(tracked_line[0], "validate", x=1.0)
-    (damaged,) = spool.list_passes()
-    (spool.list_runs(damaged)[0].folder / spool.RUN).write_text("{", encoding="utf-8")
-    spool.write_record(damaged / spool.CLOSED, {"complete": False, "time": 0})
-    log_run(tracked_line[0], "register", x=1.0)
-    report = delivery.deliver()
-    assert f"{damaged.name} is damaged" in str(report.problem)
-    assert report.num_waiting == 1
-    assert find_run("register").data.metrics == {"x": 1.0}
-
-
-def test_what_was_deleted_in_mlflow_is_written_again(tracked_line: tuple[Params, Task]) -> None:
-    log_run(tracked_line[0], "ingest", x=1.0)
-    delivery.deliver()
+    params, _ = tracked_line
+    log_run(params, "ingest", metrics={"x": 1.0})
     client = mlflow_client.connect()
     for run in list_runs():
         client.delete_run(run.info.run_id)
-    log_run(tracked_line[0], "validate", y=2.0)
-    assert delivery.deliver().problem is None
-    parent, *children = list_runs()
-    assert {run.info.run_name for run in children} == {"ingest", "validate"}
-    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
-    client.delete_run(parent.info.run_id)
-    log_run(tracked_line[0], "evaluate", z=3.0)
-    delivery.deliver()
-    parent, *children = list_runs()
-    assert len(children) == 3
-    assert {run.data.tags["mlflow.parentRunId"] for run in children} == {parent.info.run_id}
-
-
-def test_a_pass_that_another_store_has_is_written_to_this_one(
-    tracked_line: tuple[Params, Task], mlflow_database: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DVC_ROOT", str(Path.cwd()))
-    Path("dvc.lock").write_text("stages: {}\n", encoding="utf-8")
-    log_run(tracked_line[0], "register", x=1.0)
-    delivery.deliver()
-    assert spool.list_passes()  # it waits for the final dvc.lock
-    shutil.copy(mlflow_database, "other.db")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{Path.cwd()}/other.db")
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 120)
-    assert delivery.deliver() == delivery.DeliveryReport(1, 0, None)
-    assert spool.list_passes() == []
-    assert {status for _, status in list_names()} == {"FINISHED"}
-    assert find_run("register").data.metrics == {"x": 1.0}
-
-
-def test_a_store_that_loses_its_runs_each_time_is_a_problem(
-    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("DVC_ROOT", str(Path.cwd()))
-    Path("dvc.lock").write_text("stages: {}\n", encoding="utf-8")
-    log_run(tracked_line[0], "register", x=1.0)
-    delivery.deliver()
-    with contextlib.closing(sqlite3.connect("mlruns/mlflow.db")) as database:
-        database.execute(LOSES_RUNS)
-        database.commit()
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 120)
-    report = delivery.deliver()
-    assert "not found" in str(report.problem)
-    assert spool.list_passes()
-
-
-def test_a_record_that_is_damaged_is_made_again(tracked_line: tuple[Params, Task]) -> None:
-    log_run(tracked_line[0], "ingest", x=1.0)
-    delivery.deliver()
-    before = list_names()
-    (folder,) = spool.list_passes()
-    (spool.list_runs(folder)[0].folder / spool.DELIVERED).write_text("{", encoding="utf-8")
-    assert delivery.deliver().num_waiting == 0
-    assert list_names() == before
-
-
-def test_a_model_that_was_linked_when_a_delivery_stopped_gets_the_rest(
-    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """MLflow refuses to link a model twice."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise OSError("stopped")
-
-    with run_log.track_run(tracked_line[0], "train", "gradient") as log:
-        log.log_model("gradient", "d" * 64, {})
-        log.log_metrics({"train/loss": 0.5}, step=1)
-    with monkeypatch.context() as patch:
-        patch.setattr(run_writer, "write_metrics", fail)
-        assert delivery.deliver().num_waiting == 1
-    assert delivery.deliver().num_waiting == 0
-    run = find_run("train gradient")
-    assert batches.REFUSED_TAG not in run.data.tags
-    (model,) = mlflow_client.connect().search_logged_models([run.info.experiment_id])
-    assert [metric.key for metric in model.metrics] == ["last/train/loss"]
-
-
-def test_a_pass_is_described_even_if_that_failed_at_first(
-    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object) -> None:
-        raise OSError("stopped")
-
-    with run_log.track_run(tracked_line[0], "evaluate") as log:
-        log.set_pass_facts({"plumbline.verdict": "keep"}, {"test/x": 1.0})
-    with monkeypatch.context() as patch:
-        patch.setattr(delivery, "_describe_parent", fail)
-        assert delivery.deliver().num_waiting == 1
-    assert "plumbline.verdict" not in list_runs()[0].data.tags
-    assert delivery.deliver().num_waiting == 0
-    assert list_runs()[0].data.tags["plumbline.verdict"] == "keep"
+    log_run(params, "validate", metrics={"y": 2.0})
+    parent, child = list_runs()
+    assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
+    assert child.data.metrics == {"y": 2.0}
 
 
 def test_no_secret_of_a_source_is_in_the_store(
@@ -206,8 +126,7 @@ def test_no_secret_of_a_source_is_in_the_store(
         },
         sha256={f"{url}?token={SECRET}": "0" * 64},
     )
-    ingest(params.model_copy(update={"data": remote}), task)
-    assert delivery.deliver().problem is None
+    run_tracked("ingest", params.model_copy(update={"data": remote}), task)
     run = find_run("ingest")
     assert run.data.params["data.source.train"] == f"postgresql://db/tickets#{QUERY}"
     assert run.data.params["data.source.test"] == url
@@ -229,120 +148,68 @@ def test_an_address_that_cannot_be_used_is_a_problem_without_its_text(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     with caplog.at_level(logging.WARNING):
-        log_run(tracked_line[0], "ingest", x=1.0)
-    report = delivery.deliver()
-    assert report.num_waiting == 1
+        log_run(tracked_line[0], "ingest")
     expected = "127.0.0.1:9 is unreachable" if "@" in uri else "is not a valid address"
-    assert expected in str(report.problem)
-    assert SECRET not in f"{report.problem} {caplog.text}"
+    assert expected in caplog.text
+    assert SECRET not in caplog.text
 
 
-def test_a_write_that_fails_stops_no_stage(
-    tracked_line: tuple[Params, Task], caplog: pytest.LogCaptureFixture
-) -> None:
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    try:
-        with caplog.at_level(logging.WARNING), run_log.track_run(tracked_line[0], "ingest") as log:
-            assert log.spooled is not None
-            size = (log.spooled.folder / spool.EVENTS).stat().st_size
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 10, before[1]))
-            log.log_metrics({"x": 1.0})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    assert "tracking stopped" in caplog.text
-
-
-def test_data_that_cannot_be_described_stop_no_stage(tracked_line: tuple[Params, Task]) -> None:
-    with run_log.track_run(tracked_line[0], "ingest") as log:
-        log.log_dataset("line", "ingest")  # there are none
-    assert delivery.deliver().num_waiting == 0
-
-
-def test_a_pass_that_is_removed_meanwhile_is_none(tracked_line: tuple[Params, Task]) -> None:
-    log_run(tracked_line[0], "ingest", x=1.0)
-    (folder,) = spool.list_passes()
-    (folder / spool.PASS).write_text("", encoding="utf-8")
-    log_run(tracked_line[0], "ingest", x=1.0)
-    assert len(spool.list_passes()) == 2
-    delivery.deliver()
-    assert find_run("ingest").data.metrics == {"x": 1.0}
-
-
-def test_where_nothing_waits_an_unreachable_server_is_no_failure(
+def test_what_cannot_be_recorded_of_a_run_does_not_end_the_stage(
     tracked_line: tuple[Params, Task],
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
-    track()
-    assert "brought 0 runs to MLflow; nothing waits" in capsys.readouterr().out
+    """A record is of another release, the locks cannot be read, and nor can what a stage wrote."""
+    params, _ = tracked_line
+    with caplog.at_level(logging.WARNING):
+        records.FOLDER.mkdir(parents=True)
+        (records.FOLDER / "ingest.json").write_text("{}", encoding="utf-8")
+        log_run(params, "ingest")
+        assert "ingest.json: not a record of a stage; remove it" in caplog.text
+        (records.FOLDER / "ingest.json").unlink()
+        Path("requirements.lock").symlink_to(UNREADABLE)
+        log_run(params, "ingest")
+        Path("requirements.lock").unlink()
+        Path("table").symlink_to(UNREADABLE)
+        log_run(params, "ingest", files=[{"path": "table", "folder": ""}])
+    assert caplog.text.count("Input/output error") == 2
 
 
-def test_the_process_that_delivers_outlives_the_folder_of_an_experiment(
+@pytest.mark.parametrize("content", [b"no database " * 1000, b"SQLite format 3\0" + b"\1" * 9000])
+def test_a_store_that_is_no_database_stops_nothing_and_is_named(
+    content: bytes, tracked_line: tuple[Params, Task], caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("mlruns/mlflow.db").write_bytes(content)
+    with caplog.at_level(logging.WARNING):
+        log_run(tracked_line[0], "ingest", metrics={"rows": 1})
+    assert "1 run waits" in caplog.text
+    assert "not a database" in caplog.text or "malformed" in caplog.text
+
+
+def test_a_run_that_waits_warns_once(
+    tracked_line: tuple[Params, Task],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
+    monkeypatch.setattr(delivery, "PAUSE_S", 0.05)
+    with caplog.at_level(logging.WARNING), delivery.deliver_meanwhile():
+        log_run(tracked_line[0], "ingest")
+        time.sleep(0.5)
+    assert caplog.text.count("1 run waits") == 1
+
+
+def test_a_copy_for_an_experiment_tells_its_story_before_it_is_removed(
     tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Path.cwd()
     copy = home / ".dvc/tmp/exps/tmpabc"
     copy.mkdir(parents=True)
+    monkeypatch.setenv("DVC_EXP_NAME", "slower")
     monkeypatch.chdir(copy)
-    monkeypatch.setattr(sys, "executable", find_python())
-    log_run(tracked_line[0], "ingest", x=1.0)
-    background.start()
+    log_run(tracked_line[0], "ingest", metrics={"x": 1.0})
     monkeypatch.chdir(home)
-    shutil.rmtree(copy)
-    wait_until_delivered()
-    assert find_run("ingest").info.status == "FINISHED"
-
-
-def test_a_process_that_is_about_to_end_leaves_no_work_undone(
-    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys, "executable", find_python())
-    log_run(tracked_line[0], "ingest", x=1.0)
-    with (spool.locate_spool() / background.LOCK).open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        background.start()
-        time.sleep(3)
-    wait_until_delivered()
-    assert find_run("ingest").info.status == "FINISHED"
-
-
-@pytest.mark.slow
-def test_a_stage_that_fails_or_is_stopped_ends_when_mlflow_has_it(
-    tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A container ends with the stage, and so does what it has in the background."""
-    params, task = tracked_line
-
-    def stop(stage: str, *_: object) -> None:
-        with run_log.track_run(params, stage):
-            raise RejectedError("no") if stage == "validate" else Terminated
-
-    monkeypatch.setattr(entrypoint, "load_params", lambda _: params)
-    monkeypatch.setattr(entrypoint, "load_task", lambda _: task)
-    monkeypatch.setattr(entrypoint, "run_stage", stop)
-    monkeypatch.setattr(entrypoint, "raise_on_signals", lambda: None)
-    monkeypatch.setattr(entrypoint, "FAILED_WAIT_S", TIMEOUT_S)
-    monkeypatch.setattr(entrypoint, "STOPPED_WAIT_S", TIMEOUT_S)
-    monkeypatch.setattr(sys, "argv", ["stage"])
-    monkeypatch.setattr(sys, "executable", find_python())
-    for stage, code, status in (("validate", 1, "FAILED"), ("evaluate", 143, "KILLED")):
-        assert entrypoint.main(stage) == code
-        assert find_run(stage).info.status == status
-
-
-def wait_until_delivered() -> None:
-    until = time.monotonic() + TIMEOUT_S
-    while delivery.has_work() and time.monotonic() < until:
-        time.sleep(0.2)
-
-
-@pytest.mark.parametrize("content", [b"no database " * 1000, b"SQLite format 3\0" + b"\1" * 9000])
-def test_a_store_that_is_no_database_stops_nothing_and_is_named(
-    content: bytes, tracked_line: tuple[Params, Task]
-) -> None:
-    Path("mlruns/mlflow.db").write_bytes(content)
-    log_run(tracked_line[0], "ingest", rows=1)
-    report = delivery.deliver()
-    assert report.num_waiting == 1
-    assert "not a database" in str(report.problem) or "malformed" in str(report.problem)
+    parent, child = list_runs()
+    assert parent.info.run_name.endswith("slower")
+    assert parent.data.tags["plumbline.dvc_experiment"] == "slower"
+    assert (child.info.status, child.data.metrics) == ("FINISHED", {"x": 1.0})

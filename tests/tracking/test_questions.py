@@ -9,13 +9,15 @@ from tests.support.checkouts import ROOT
 from tests.support.mlflow_server import find_free_port, run_mlflow_server
 from tests.support.postgres import started
 from tests.support.serving.lines import Lines, register_as_measured
+from tests.support.tracked_runs import follow_curve, write_curve
 
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.entrypoint import run_tracked
 from plumbline.process.files import read_json
-from plumbline.stages.ingest import ingest
-from plumbline.tracking import delivery, mlflow_client, run_log, spool
+from plumbline.tracking import delivery, mlflow_client
+from plumbline.tracking.stage_runs import track_stage
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
@@ -45,10 +47,8 @@ def told(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     (tmp_path / "mlruns").mkdir()
     for database in (template / "mlruns").glob("*.db"):
         shutil.copy2(database, tmp_path / "mlruns")
-    shutil.copytree(template / spool.FOLDER, tmp_path / spool.FOLDER)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MLFLOW_TRACKING_URI", lines.environment["MLFLOW_TRACKING_URI"])
-    assert delivery.deliver().num_waiting == 0
     return tmp_path
 
 
@@ -104,17 +104,15 @@ def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost
     with started() as store:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
         monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", store.uri)
-        epochs = {epoch: 1 / epoch for epoch in range(1, 21)}
+        rows = [f"{epoch},{1 / epoch}\n" for epoch in range(1, 11)]
         with run_mlflow_server(folder, store.uri, port):
-            ingest(params, task)
-            with run_log.track_run(params, "train", "gradient") as log:
-                for epoch in range(1, 11):
-                    log.log_metrics({"train/loss": epochs[epoch]}, step=epoch)
+            run_tracked("ingest", params, task)
+            write_curve("".join(["epoch,train/loss\n", *rows]))
+            with track_stage(params, "train", "gradient", follow_curve):
                 assert delivery.deliver().problem is None
         # The server is away: training goes on.
-        with run_log.track_run(params, "control", "closed") as log:
-            for epoch in range(1, 21):
-                log.log_metrics({"train/loss": epochs[epoch]}, step=epoch)
+        with track_stage(params, "control", "closed", follow_curve):
+            pass
         report = delivery.deliver()
         assert report.problem is not None
         assert report.num_waiting >= 1
@@ -128,10 +126,10 @@ def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost
             experiment = client.get_experiment_by_name("line").experiment_id
             runs = {run.info.run_name: run for run in client.search_runs([experiment])}
             assert {run.info.status for run in runs.values()} == {"FINISHED"}
-            for name, num_epochs in (("train gradient", 10), ("control closed", 20)):
+            for name in ("train gradient", "control closed"):
                 history = client.get_metric_history(runs[name].info.run_id, "train/loss")
                 points = [(point.step, point.value) for point in history]
-                assert points == [(epoch, epochs[epoch]) for epoch in range(1, num_epochs + 1)]
+                assert points == [(epoch, 1 / epoch) for epoch in range(1, 11)]
             answers = ask(capsys)
     assert "good: line 1" in answers
     assert [line for line in answers if line.startswith("data: line")]

@@ -8,18 +8,17 @@ EXAMPLE = "plumbline track"
 
 
 def track(as_json: AsJson = False) -> None:
-    """Bring the runs that wait in .plumbline/tracking to MLflow.
+    """Bring the runs that wait in .plumbline/stages to MLflow, and close those of dead processes.
 
-    Stages do so themselves, in the background; this is for a tracking server that was away.
+    `plumbline run` does so itself; this is for a tracking server that was away.
     """
     from plumbline.tracking import delivery
 
-    report = delivery.deliver()
+    report = delivery.deliver(closes_dead=True)
     if report.problem and report.num_waiting:
         raise RegistryError(delivery.describe_waiting(report))
     if as_json:
         print_json({"num_runs": report.num_runs, "num_waiting": report.num_waiting})
         return
     runs = "1 run" if report.num_runs == 1 else f"{report.num_runs} runs"
-    waiting = "a stage is still at work" if report.num_waiting else "nothing waits"
-    print_plain(f"brought {runs} to MLflow; {waiting}")
+    print_plain(f"brought {runs} to MLflow; nothing waits")

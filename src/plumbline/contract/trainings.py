@@ -4,11 +4,15 @@ The first one is that of a candidate without `seeds`, in models/<candidate>/; th
 models/<candidate>.seeds/<seed>/, each beside its learning curve, <seed>.csv.
 """
 
+import csv
+import json
 from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 
+SPEED = Path(".plumbline/speed")
+EPOCH = "epoch"  # the first column of a learning curve
 SEEDS = ".seeds"  # ends the name of the folder; no candidate can have such a name
 
 
@@ -53,3 +57,24 @@ def locate_curve(bundle: str) -> Path:
 def locate_hardware(bundle: str) -> Path:
     """Return the file beside the bundle of this name that says with what it was trained."""
     return layout.MODELS / f"{bundle}.hardware.json"
+
+
+def locate_speed(bundle: str) -> Path:
+    """Return the file that says how long a training took: no output, for it differs each time."""
+    return SPEED / f"{name_unfinished(bundle)}.json"
+
+
+def read_speed(bundle: str) -> dict[str, float]:
+    """Read how long a training took; empty where nothing was iterated."""
+    path = locate_speed(bundle)
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def read_curve(path: Path) -> list[tuple[int, dict[str, float]]]:
+    """Read a learning curve: each epoch with its metrics; none where nothing was iterated."""
+    curve = []
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            epoch = int(row.pop(EPOCH))
+            curve.append((epoch, {name: float(value) for name, value in row.items()}))
+    return curve

@@ -84,7 +84,9 @@ def write_scores(
         table.to_csv(layout.PLOTS / f"{name}.csv", index=False)
     _write_page(scores, choice, task)
     evidence = document.build_failure(params, task, SUMMARY)
-    write_json(layout.EVIDENCE, evidence)
+    validation = {name: dict(score.metrics) for name, score in scores.items()}
+    evidence["validation"] = {"winner": choice.winner, "candidates": validation}
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     return metrics
 
 

@@ -17,6 +17,7 @@ from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.registry import lost_models
 from plumbline.tracking import moved_store
+from plumbline.tracking.delivery import deliver_meanwhile
 
 KILLED = 137  # what a shell says of a stage that got SIGKILL
 # What the system sends to a program that does what no program may, as a fault in a library does.
@@ -40,7 +41,8 @@ def run(request: RunRequest) -> int:
         lost_models.require_local_models()
         moved_store.follow_move()
         try:
-            reproduce(request)
+            with deliver_meanwhile():
+                reproduce(request)
         except StageError as failure:
             return _explain(failure)
         return 0

@@ -25,7 +25,7 @@ MAX_CONTENTS = 64 << 20  # bytes
 def pack(target: Path) -> int:
     """Write registry, journal and artifacts to the tar file `target`; return the number of files.
 
-    Nobody decides or logs meanwhile, and it holds what waits in the spool. Raises RegistryError
+    Nobody decides or logs meanwhile, and it holds what waits for MLflow. Raises RegistryError
     where the registry is not a local one, or there is none.
     """
     folder = _find_folder()

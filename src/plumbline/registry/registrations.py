@@ -12,7 +12,7 @@ from plumbline.registry.desk import Desk
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.tracking import store_errors, store_location
 from plumbline.tracking.processes import is_running
-from plumbline.tracking.run_search import FOLDER_TAG, PROCESS_TAG
+from plumbline.tracking.records import FOLDER_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:
     from mlflow.entities import LoggedModel, Run

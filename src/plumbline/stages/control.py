@@ -4,8 +4,8 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.process.leftovers import make_aside_folder
-from plumbline.stages.train import learn, refuse_unvalidated
-from plumbline.tracking import run_log
+from plumbline.stages.train import describe_training, learn, refuse_unvalidated
+from plumbline.tracking.records import RunFacts
 
 
 def control(params: Params, task: Task[Params], candidate: str) -> None:
@@ -17,6 +17,11 @@ def control(params: Params, task: Task[Params], candidate: str) -> None:
         max_rows = params.control.max_rows
         task.data.shuffle_labels(layout.EXAMPLES, examples, params.seed, max_rows)
         shuffled = params.model_copy(update={"candidates": {name: params.candidates[candidate]}})
-        with run_log.track_run(params, "control", candidate) as log:
-            log.log_dataset(task.name, "training")
-            learn(shuffled, task, name, examples, log, must_learn=False)
+        learn(shuffled, task, name, examples, must_learn=False)
+
+
+def describe_run(status: str, params: Params, task: Task[Params], candidate: str) -> RunFacts:
+    """Describe the training, of which no model is kept."""
+    facts = RunFacts()
+    describe_training(facts, params, task, layout.name_control(candidate), status)
+    return facts

@@ -19,12 +19,13 @@ from plumbline.evidence.judge import Judgement, judge
 from plumbline.evidence.measure import measure
 from plumbline.evidence.measurements import Measurements
 from plumbline.evidence.withholding import is_withheld, withhold_figures
-from plumbline.process.files import digest_path, publish, write_aside, write_json
+from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.process.visible_text import show_line
 from plumbline.reporting import report
 from plumbline.reporting.model_card import write_card
-from plumbline.tracking import run_log
+from plumbline.tracking.dataset_facts import describe_dataset
+from plumbline.tracking.records import FINISHED, RunFacts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,32 +44,52 @@ def evaluate(params: Params, task: Task[Params]) -> None:
     if experiment.is_trial_run(params):
         _evaluate_on_validation(params, task)
         return
-    with run_log.track_run(params, "evaluate") as log:
-        try:
-            announce("reads the data and what is compared")
-            subjects = gather(params, task)
-            measurements = measure(subjects, task)
-            announce("asks the gates")
-            judgement = judge(measurements, params)
-            announce("draws the figures and writes reports/")
-            evidence = write(measurements, judgement, task)
-        except PlumblineError as error:
-            _write_failure(params, task, str(error))
-            raise
-        _log_evidence(log, params, task, evidence)
+    try:
+        announce("reads the data and what is compared")
+        subjects = gather(params, task)
+        measurements = measure(subjects, task)
+        announce("asks the gates")
+        judgement = judge(measurements, params)
+        announce("draws the figures and writes reports/")
+        evidence = write(measurements, judgement, task)
+    except PlumblineError as error:
+        _write_failure(params, task, str(error))
+        raise
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
     print(show_line(f"evaluate: {message}"))  # noqa: T201 (the stage's result)
 
 
+def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
+    """Describe what the report shows, and no more: figures that are withheld are so here too."""
+    facts = RunFacts()
+    if status != FINISHED:
+        return facts
+    evidence = read_json(layout.EVIDENCE)
+    if experiment.is_trial_run(params):
+        facts.tags["plumbline.winner"] = evidence["validation"]["winner"]
+        for name, scores in evidence["validation"]["candidates"].items():
+            named = {f"candidate/{name}/validation/{key}": value for key, value in scores.items()}
+            facts.metrics |= named
+        return facts
+    facts.params = {"evaluation": params.evaluation.model_dump(mode="json")}
+    facts.datasets.append(describe_dataset(task.name, "evaluation"))
+    facts.pass_metrics = tracked_metrics.list_metrics(evidence)
+    facts.metrics = dict(facts.pass_metrics)
+    for name, scores in tracked_metrics.list_candidate_metrics(evidence).items():
+        seal = document.locate_shipped(evidence, name) / layout.BUNDLE_SEAL
+        facts.metrics |= {f"candidate/{name}/{key}": value for key, value in scores.items()}
+        facts.model_metrics[digest_path(seal)] = scores
+    facts.tags = {"plumbline.verdict": evidence["verdict"], "plumbline.winner": evidence["winner"]}
+    facts.pass_tags = facts.tags
+    for path in (layout.REPORT, layout.MODEL_CARD, layout.METRICS, layout.PLOTS):
+        facts.add_file(path)
+    return facts
+
+
 def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:
     """Score validation alone: whoever tries many values must not choose them on the test split."""
-    with run_log.track_run(params, "evaluate") as log:
-        scores, choice = validation_only.score_validation(params, task)
-        metrics = validation_only.write_scores(scores, choice, params, task)
-        for candidate, found in scores.items():
-            for name, value in found.metrics.items():
-                log.log_metrics({f"candidate/{candidate}/validation/{name}": value})
-        log.set_tag("plumbline.winner", choice.winner)
+    scores, choice = validation_only.score_validation(params, task)
+    metrics = validation_only.write_scores(scores, choice, params, task)
     score = metrics["validation"][task.metric.name]
     print(  # noqa: T201 (the stage's result)
         f"evaluate: {choice.winner} is the winner, with {task.metric.name} {score:.4f} on "
@@ -99,27 +120,6 @@ def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) 
     evidence = document.seal_with_pages(evidence)
     write_json(layout.EVIDENCE, evidence)
     return evidence
-
-
-def _log_evidence(
-    log: run_log.RunLog, params: Params, task: Task[Params], evidence: dict[str, Any]
-) -> None:
-    """Log what the report shows, and no more: figures that are withheld are so in MLflow too."""
-    log.log_params({"evaluation": params.evaluation.model_dump(mode="json")})
-    log.log_dataset(task.name, "evaluation")
-    metrics = tracked_metrics.list_metrics(evidence)
-    log.log_metrics(metrics)
-    for candidate, scores in tracked_metrics.list_candidate_metrics(evidence).items():
-        digest = digest_path(document.locate_shipped(evidence, candidate) / layout.BUNDLE_SEAL)
-        named = {f"candidate/{candidate}/{name}": value for name, value in scores.items()}
-        log.log_metrics(named)
-        log.log_model_metrics(scores, digest)
-    tags = {"plumbline.verdict": evidence["verdict"], "plumbline.winner": evidence["winner"]}
-    for key, value in tags.items():
-        log.set_tag(key, value)
-    log.set_pass_facts(tags, metrics)
-    for path in (layout.REPORT, layout.MODEL_CARD, layout.METRICS, layout.PLOTS):
-        log.log_artifact(path)
 
 
 def _write_failure(params: Params, task: Task[Params], reason: str) -> None:

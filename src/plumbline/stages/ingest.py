@@ -10,16 +10,23 @@ from plumbline.process.files import digest_path, publish, write_json
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.sources.identities import check_recorded
 from plumbline.spark.row_engine import use_named_engine
-from plumbline.tracking import run_log
+from plumbline.tracking.dataset_facts import describe_dataset
+from plumbline.tracking.records import FINISHED, RunFacts
 
 
 def ingest(params: Params, task: Task[Params]) -> None:
     """Write data/examples/, data/manifest.parquet and data/source.json, or leave what was there."""
-    with run_log.track_run(params, "ingest") as log, use_named_engine("ingest"):
-        log.log_params({"data": _describe_data(params), "seed": params.seed})
+    with use_named_engine("ingest"):
         _write_examples(params, task)
-        log.log_dataset(task.name, "ingest")
-        log.log_artifact(layout.SOURCE)
+
+
+def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
+    """Describe what was read, and what became of it."""
+    facts = RunFacts(params={"data": _describe_data(params), "seed": params.seed})
+    if status == FINISHED:
+        facts.datasets.append(describe_dataset(task.name, "ingest"))
+        facts.add_file(layout.SOURCE)
+    return facts
 
 
 def _describe_data(params: Params) -> dict[str, Any]:

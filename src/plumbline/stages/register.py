@@ -1,7 +1,5 @@
 """register: put the winner into the registry with its evidence, or record the refusal."""
 
-import os
-import socket
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +17,7 @@ from plumbline.evidence import document
 from plumbline.evidence.evidence_check import verify_evidence
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
-from plumbline.process.files import digest_path, write_json
+from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.process.lineage import collect_lineage
 from plumbline.process.visible_text import show_line
 from plumbline.registry import model_versions, promotion, registrations, signing
@@ -30,9 +28,9 @@ from plumbline.registry.run_records import log_records
 from plumbline.reporting import version_page
 from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params
-from plumbline.tracking import delivery, mlflow_client, run_log, store_errors, store_location
-from plumbline.tracking.processes import identify_process
-from plumbline.tracking.run_search import FOLDER_TAG, PROCESS_TAG
+from plumbline.tracking import delivery, mlflow_client, store_errors
+from plumbline.tracking.dataset_facts import describe_dataset
+from plumbline.tracking.records import FINISHED, RUNNING, RunFacts, describe_process, find_own
 
 # What a person needs to judge a version, with its params to make it again.
 RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.DRIFT_REFERENCE)
@@ -57,25 +55,36 @@ def register(params: Params, task: Task[Params]) -> None:
         _write_registration(params, evidence, _find_earlier_version(params, evidence))
         print("register: inside an experiment of DVC nothing is registered")  # noqa: T201
         return
-    with run_log.track_run(params, "register") as log:
-        _follow_verdict(params, task, log)
-
-
-def _follow_verdict(params: Params, task: Task[Params], log: run_log.RunLog) -> None:
     evidence = document.read_evidence(params)
-    log.set_tag("plumbline.verdict", evidence["verdict"])
     match evidence["verdict"]:
         case "error":
             raise EvidenceError(f"no verdict was reached: {evidence['summary']}")
         case "refuse":
             _refuse(params, task, evidence)
         case _:
-            _register_verified(params, task, evidence, log)
+            _register_verified(params, task, evidence)
 
 
-def _register_verified(
-    params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
-) -> None:
+def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts | None:
+    """Describe the verdict, and which version has it; what belongs to that is logged with it.
+
+    An experiment of DVC has no such run.
+    """
+    if experiment.is_trial_run(params):
+        return None
+    facts = RunFacts()
+    if status == RUNNING:
+        return facts
+    facts.tags["plumbline.verdict"] = read_json(layout.EVIDENCE)["verdict"]
+    number = read_json(layout.REGISTRATION)["version"] if status == FINISHED else None
+    if number:
+        facts.tags["plumbline.version"] = number
+        facts.pass_tags = {"plumbline.version": number, "plumbline.model": params.registry.model}
+        facts.datasets.append(describe_dataset(task.name, "training"))
+    return facts
+
+
+def _register_verified(params: Params, task: Task[Params], evidence: dict[str, Any]) -> None:
     """Register the winner, once the verdict, promote or keep, follows from the evidence again."""
     verify_evidence(evidence, params, task)
     key = signing.find_private_key()
@@ -86,12 +95,10 @@ def _register_verified(
     with _explain_failures():
         package = None
         if _find_earlier_version(params, evidence) is None:
-            package = _prepare_package(params, task, evidence, log)
+            package = _prepare_package(params, task, evidence)
         with open_desk(name) as desk:
             number = _register_winner(desk, params, evidence, package)
     _write_registration(params, evidence, number)
-    log.set_tag("plumbline.version", number)
-    log.set_pass_facts({"plumbline.version": number, "plumbline.model": name}, {})
 
 
 def _find_earlier_version(params: Params, evidence: Mapping[str, Any]) -> str | None:
@@ -214,9 +221,7 @@ def _digest_evidence() -> str:
     return digest_path(layout.EVIDENCE)
 
 
-def _prepare_package(
-    params: Params, task: Task[Params], evidence: dict[str, Any], log: run_log.RunLog
-) -> Package:
+def _prepare_package(params: Params, task: Task[Params], evidence: dict[str, Any]) -> Package:
     """Log the package under its own run, and test that it answers as measured. No lock is held."""
     winner, digest = evidence["winner"], evidence["digests"]["bundle"]
     folder = document.locate_shipped(evidence, winner)
@@ -226,8 +231,8 @@ def _prepare_package(
     for key, value in collect_lineage().items():
         if key != "dvc_lock":  # DVC writes it after this stage: see the run
             tags[f"plumbline.{key}"] = value
-    run_id = _begin_run(client, params.registry.model, winner, log)
-    for key, value in (tags | _describe_owner()).items():
+    run_id = _begin_run(client, params.registry.model, winner)
+    for key, value in tags.items():
         client.set_tag(run_id, key, value)
     announce("writes the package, and runs it alone on every held-out row")
     info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
@@ -240,28 +245,23 @@ def _prepare_package(
         )
     _log_records(client, run_id)
     version_page.link_metrics(client, run_id, info.model_id, evidence)
-    log.log_dataset(task.name, "training")
     tags |= {"plumbline.candidate": winner, "plumbline.task": task.name}
     return Package(info, tags | {version_page.VERDICT_TAG: evidence["verdict"]})
 
 
-def _describe_owner() -> dict[str, str]:
-    """Return the tags by which the next `register` of this checkout knows what this one left."""
-    return {
-        "plumbline.stage": "register",
-        FOLDER_TAG: str(store_location.find_home()),
-        PROCESS_TAG: identify_process(os.getpid()),
-        "host": socket.gethostname(),
-    }
+def _begin_run(client: Any, name: str, winner: str) -> str:
+    """Return the id of this stage's run, which keeps what belongs to the version.
 
-
-def _begin_run(client: Any, name: str, winner: str, log: run_log.RunLog) -> str:
-    """Return the id of this stage's run, which keeps what belongs to the version."""
-    if log.spooled is not None:
-        return delivery.assign_run_id(client, log.spooled)
+    By its tags the next `register` of this checkout knows what this one left.
+    """
+    record = find_own("register")
+    if record is not None:
+        return delivery.begin_run(client, record)
     experiment_id = mlflow_client.get_or_create_experiment(client, name)
+    tags = describe_process("register", None)
     with mlflow_client.send_once():
-        return str(client.create_run(experiment_id, run_name=f"register {winner}").info.run_id)
+        run = client.create_run(experiment_id, tags=tags, run_name=f"register {winner}")
+    return str(run.info.run_id)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from plumbline import bundle
@@ -15,12 +16,12 @@ from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.validation_report import read_validation
 from plumbline.process import ranks
-from plumbline.process.files import digest_path, publish, write_aside, write_json
+from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.sources.shard_writer import write_listing
 from plumbline.sources.shards import verify_files
-from plumbline.tracking import run_log
-from plumbline.tracking.seed_log import SeedLog
+from plumbline.tracking.dataset_facts import describe_dataset
+from plumbline.tracking.records import FINISHED, RunFacts
 from plumbline.training.checkpoint_folders import remove_checkpoints
 
 TEST = "test"  # the split whose answers decide
@@ -36,15 +37,53 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
     layout.CHECKPOINTS.mkdir(parents=True, exist_ok=True)
     with make_aside_folder(layout.CHECKPOINTS.parent, "train") as examples:
         link_all_but_test(layout.EXAMPLES, examples)
-        with run_log.track_run(params, "train", candidate) as log:
-            log.log_dataset(task.name, "training")
-            (layout.MODELS / trainings.name_seeds(candidate)).mkdir(parents=True, exist_ok=True)
-            if len(trainings.list_trainings(params, candidate)) > 1:
-                _learn_seeds(params, task, candidate, examples, log)
-                return
-            digest = learn(params, task, candidate, examples, log, must_learn=True)
-            if digest:
-                _log_bundle(log, params, candidate, digest)
+        (layout.MODELS / trainings.name_seeds(candidate)).mkdir(parents=True, exist_ok=True)
+        if len(trainings.list_trainings(params, candidate)) > 1:
+            _learn_seeds(params, task, candidate, examples)
+        else:
+            learn(params, task, candidate, examples, must_learn=True)
+
+
+def describe_run(status: str, params: Params, task: Task[Params], candidate: str) -> RunFacts:
+    """Describe the trainings of a candidate: its curves, and each bundle as a model."""
+    facts = RunFacts()
+    for seed, name in trainings.list_trainings(params, candidate).items():
+        prefix = "" if name == candidate else f"seed/{seed}/"
+        describe_training(facts, params, task, name, status, prefix)
+        if status == FINISHED:
+            _describe_bundle(facts, params, name, prefix)
+    return facts
+
+
+def describe_training(
+    facts: RunFacts,
+    params: Params,
+    task: Task[Params],
+    name: str,
+    status: str,
+    prefix: str = "",
+) -> None:
+    """Add what a training is about, which leaves the bundle `name`, and how it went.
+
+    The names of its metrics begin with `prefix`.
+    """
+    candidate = trainings.name_candidate(name).removeprefix(layout.CONTROL)
+    facts.add_curve(trainings.locate_curve(name), prefix)
+    if not prefix:
+        training = params.training.model_dump(mode="json")
+        facts.params = {"candidate": name, "seed": params.seed, "training": training}
+        facts.params |= params.candidates[candidate].model_dump(mode="json")
+    if status != FINISHED:
+        return
+    if not prefix:
+        hardware = read_json(trainings.locate_hardware(name))
+        if hardware["precision"]:  # something was iterated
+            keys = ("device", "precision", "processes")
+            facts.params |= {key: hardware[key] for key in keys}
+        facts.datasets.append(describe_dataset(task.name, "training"))
+        facts.add_file(trainings.locate_curve(name))
+    speed = trainings.read_speed(name)
+    facts.metrics |= {f"{prefix}{key}": value for key, value in speed.items()}
 
 
 def link_all_but_test(examples: Path, target: Path) -> None:
@@ -74,19 +113,16 @@ def learn(
     task: Task[Params],
     candidate: str,
     examples: Path,
-    log: run_log.RunLog,
     *,
     must_learn: bool,
     keep_checkpoints: bool = False,
+    on_epoch: Callable[[], None] | None = None,
 ) -> str | None:
     """Train one candidate on a folder of examples; publish its sealed bundle and learning curve.
 
-    Its checkpoints are removed, unless they are to be kept. Returns the bundle's digest; None in
-    the other processes that train with the first one.
+    Its checkpoints are removed, unless they are to be kept. `on_epoch` is called after each epoch.
+    Returns the bundle's digest; None in the other processes that train with the first one.
     """
-    config = params.candidates[candidate].model_dump(mode="json")
-    training = params.training.model_dump(mode="json")
-    log.log_params({"candidate": candidate, "seed": params.seed, "training": training} | config)
     announce("loads libraries and examples")
     learner = task.models.build_learner(params, candidate, examples)
     if learner.solve:
@@ -98,8 +134,7 @@ def learn(
         return _publish(learner, task, candidate, "cpu", None)
     from plumbline.training import fitting  # seconds of import that a closed form need not wait for
 
-    hardware = fitting.fit(learner, params, candidate, log, must_learn=must_learn)
-    log.draw_learning_curve()
+    hardware = fitting.fit(learner, params, candidate, must_learn=must_learn, on_epoch=on_epoch)
     if not ranks.is_main():
         return None
     digest = _publish(learner, task, candidate, hardware.device, hardware.precision)
@@ -138,47 +173,38 @@ def _link(path: Path, target: Path) -> None:
         shutil.copyfile(path, target)
 
 
-def _learn_seeds(
-    params: Params, task: Task[Params], candidate: str, examples: Path, log: run_log.RunLog
-) -> None:
+def _learn_seeds(params: Params, task: Task[Params], candidate: str, examples: Path) -> None:
     """Train the candidate once with each of its seeds.
 
     Checkpoints are kept until the last one has come to its end: after a kill those that were
     finished are written again from them.
     """
-    digests = {}
     for seed, name in trainings.list_trainings(params, candidate).items():
         training = trainings.name_unfinished(name)
         own = {training: params.candidates[candidate]}
         seeded = params.model_copy(update={"seed": seed, "candidates": own})
-        seed_log = log if name == candidate else SeedLog(log, seed)
-        digest = learn(
-            seeded, task, training, examples, seed_log, must_learn=True, keep_checkpoints=True
-        )
+        digest = learn(seeded, task, training, examples, must_learn=True, keep_checkpoints=True)
         if digest and name != candidate:
             publish(layout.locate_bundle(training), layout.locate_bundle(name))
             for locate in (trainings.locate_curve, trainings.locate_hardware):
                 publish(locate(training), locate(name))
-        if digest:
-            digests[name] = digest
     remove_checkpoints(candidate)
-    for name, digest in digests.items():
-        _log_bundle(log, params, name, digest)
 
 
-def _log_bundle(log: run_log.RunLog, params: Params, name: str, digest: str) -> None:
-    """Log the bundle as a model of MLflow: its seal names every file, DVC keeps the files."""
+def _describe_bundle(facts: RunFacts, params: Params, name: str, prefix: str) -> None:
+    """Add the bundle as a model of MLflow: its seal names every file, DVC keeps the files."""
     folder = layout.locate_bundle(name)
     candidate = trainings.name_candidate(name)
-    model = candidate
-    prefix = ""
-    if name != candidate:
-        model = f"{candidate}-seed-{folder.name}"
-        prefix = f"seed/{folder.name}/"
-    log.log_artifact(folder / bundle.SEAL, f"{prefix}bundle")
-    log.log_metrics({f"{prefix}bundle/num_bytes": bundle.num_bytes(folder)})
-    facts = params.candidates[candidate].model_dump(mode="json")
-    log.log_model(model, digest, facts, prefix)
+    last = trainings.read_curve(trainings.locate_curve(name))[-1:]
+    model = {
+        "name": f"{candidate}-seed-{folder.name}" if prefix else candidate,
+        "digest": bundle.digest(folder),
+        "params": params.candidates[candidate].model_dump(mode="json"),
+        "last": (last[0][1] if last else {}) | trainings.read_speed(name),
+    }
+    facts.models.append(model)
+    facts.metrics[f"{prefix}bundle/num_bytes"] = bundle.num_bytes(folder)
+    facts.add_file(folder / bundle.SEAL, f"{prefix}bundle")
 
 
 def _publish(

@@ -18,7 +18,8 @@ from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
 from plumbline.spark.row_engine import use_named_engine
 from plumbline.statistics.reach import find_unreachable_limits
-from plumbline.tracking import run_log
+from plumbline.tracking.dataset_facts import describe_dataset
+from plumbline.tracking.records import RUNNING, RunFacts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,10 +38,29 @@ def validate(params: Params, task: Task[Params]) -> None:
     """
     write_json(layout.VALIDATION, LOCK_OUT)
     _refuse_limit_of_cost(params, task)
-    with run_log.track_run(params, "validate") as log, use_named_engine("validate"):
+    with use_named_engine("validate"):
         results, report = _check(params, task)
-        _log_results(log, params, task, report)
         _announce(results, report)
+
+
+def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
+    """Describe what was checked, and with which result; that of rejected data too."""
+    facts = RunFacts(params={"validation": params.validation.model_dump(mode="json")})
+    if status == RUNNING:
+        return facts
+    report = read_json_object(layout.VALIDATION)
+    if "checks" not in report:  # it did not come that far
+        return facts
+    failed = [check["name"] for check in report["checks"] if not check["passed"]]
+    facts.datasets.append(describe_dataset(task.name, "validation"))
+    num_checks = len(report["checks"])
+    facts.metrics = {"checks/passed": num_checks - len(failed), "checks/failed": len(failed)}
+    facts.metrics |= {f"rows/{split}": rows for split, rows in report["splits"].items()}
+    facts.tags["plumbline.accepted"] = str(report["accepted"]).lower()
+    facts.tags["plumbline.failed_checks"] = ", ".join(failed) or "none"
+    for path in (layout.VALIDATION_PAGE, layout.VALIDATION):
+        facts.add_file(path)
+    return facts
 
 
 def _refuse_limit_of_cost(params: Params, task: Task[Params]) -> None:
@@ -81,22 +101,6 @@ def _check(
         aside.write_text(render_template("validation.html", page), encoding="utf-8")
     write_json(layout.VALIDATION, report)  # last: accepted only once all of it is on disk
     return results, page
-
-
-def _log_results(
-    log: run_log.RunLog, params: Params, task: Task[Params], report: dict[str, Any]
-) -> None:
-    """Log what was checked, with which result, and both reports."""
-    failed = [check["name"] for check in report["checks"] if not check["passed"]]
-    log.log_params({"validation": params.validation.model_dump(mode="json")})
-    log.log_dataset(task.name, "validation")
-    num_checks = len(report["checks"])
-    log.log_metrics({"checks/passed": num_checks - len(failed), "checks/failed": len(failed)})
-    log.log_metrics({f"rows/{split}": rows for split, rows in report["splits"].items()})
-    log.set_tag("plumbline.accepted", str(report["accepted"]).lower())
-    log.set_tag("plumbline.failed_checks", ", ".join(failed) or "none")
-    for path in (layout.VALIDATION_PAGE, layout.VALIDATION):
-        log.log_artifact(path)
 
 
 def _read_ingested() -> tuple[Manifest, dict[str, Any]]:

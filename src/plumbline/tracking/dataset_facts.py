@@ -14,8 +14,11 @@ MAX_SOURCE = 60_000
 COLUMN_TYPES = {value_type.arrow: name for name, value_type in TYPES.items()}  # all else is text
 
 
-def describe_dataset(name: str) -> dict[str, Any]:
-    """Describe data/manifest.parquet as the fields of an mlflow.data entity."""
+def describe_dataset(name: str, context: str) -> dict[str, Any]:
+    """Describe data/manifest.parquet as the fields of an mlflow.data entity.
+
+    `context` is what the data are for.
+    """
     import pyarrow.parquet as pq
 
     columns = []
@@ -28,6 +31,7 @@ def describe_dataset(name: str) -> dict[str, Any]:
     num_rows = sum(splits.values())
     profile = {"num_rows": num_rows, "num_elements": num_rows * len(columns)}
     return {
+        "context": context,
         "name": name,
         "digest": digest_path(layout.MANIFEST)[:MAX_DIGEST],
         "source_type": "code",  # data/source.json describes any source, and nothing is loaded by it

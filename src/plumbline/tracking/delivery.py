@@ -1,242 +1,222 @@
-"""Bring what waits in the spool to MLflow: a run for each pass, below it one for each stage."""
+"""Bring the records of stages to MLflow: a run for each pass, below it one for each stage.
+
+Two call it: `plumbline run` while it waits for DVC, and a stage at its end where no such run does.
+"""
 
 import fcntl
+import logging
+import os
+import socket
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbline.process.files import digest_path
-from plumbline.tracking import mlflow_client, spool, store_errors, store_location
-from plumbline.tracking.abandoned_runs import close_abandoned_runs
-from plumbline.tracking.batches import note_refusals, write_metrics
-from plumbline.tracking.final_lock import is_lock_final
-from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG, ensure_run
-from plumbline.tracking.run_writer import RunWriter
+from plumbline.tracking import mlflow_client, records, store_errors, store_location
+from plumbline.tracking.processes import identify_process, is_running
+from plumbline.tracking.records import FOLDER_TAG, KILLED, PROCESS_TAG, RunRecord
+from plumbline.tracking.runs import KEY_TAG, PARENT_TAG, PASS_TAG, RunWriter, settle_parent
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-LOCK = "lock"
-PASS_TAG = "plumbline.pass"  # noqa: S105  the tag that only the run of a pass has
+SWITCH = "PLUMBLINE_TRACKING"
+DELIVERER = (
+    "PLUMBLINE_DELIVERER"  # the variable by which a stage knows the process that delivers for it
+)
+LOCK = Path(".plumbline/delivery.lock")
+PAUSE_S = 3.0
+PATIENCE_S = 5.0
+LOCK_TAG = "plumbline.dvc_lock"
+DVC_LOCK = Path("dvc.lock")
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """How much was brought to MLflow, and how much waits, with the reason."""
+    """How many runs were brought to MLflow, and how many wait, with the reason."""
 
-    num_runs: int
-    num_waiting: int
-    problem: str | None
+    num_runs: int = 0
+    num_waiting: int = 0
+    problem: str | None = None
 
-
-def deliver() -> DeliveryReport:
-    """Bring all that waits to MLflow; one process at a time does so.
-
-    A pass that fails does not hold up the others: it waits, and the report has the first reason.
-    """
-    num_runs = 0
-    problem = store_location.find_problem()
-    with lock_delivery():
-        for folder in spool.list_passes() if problem is None else ():
-            num_delivered, failure = _try_pass(folder)
-            num_runs += num_delivered
-            problem = problem or failure
-            if failure and store_location.find_problem():
-                break  # nothing answers any more
-        return DeliveryReport(num_runs, sum(map(_count_waiting, spool.list_passes())), problem)
+    def warn(self) -> None:
+        """Say what waits, why, and what to do."""
+        if self.problem and self.num_waiting:
+            log.warning("tracking: %s", describe_waiting(self))
 
 
 def describe_waiting(report: DeliveryReport) -> str:
     """Describe what waits, why, and what to do."""
     runs = "1 run waits" if report.num_waiting == 1 else f"{report.num_waiting} runs wait"
     return (
-        f"tracking: {runs} in {spool.FOLDER} ({report.problem}); "
+        f"{runs} in {records.FOLDER} ({report.problem}); "
         "the next run brings them to MLflow, or `plumbline track`"
     )
 
 
-def has_work() -> bool:
-    """Whether anything waits, or a stage is at work that may write more."""
-    return any(_has_news(folder) or _is_alive(folder) for folder in spool.list_passes())
+def is_on() -> bool:
+    """Whether stages are tracked."""
+    return os.environ.get(SWITCH) != "off"
 
 
-def is_waiting(root: Path) -> bool:
-    """Whether anything waits that stages in the folder `root` logged."""
-    return any(
-        spool.read_record(folder / spool.PASS).get("folder") == str(root) and _count_waiting(folder)
-        for folder in spool.list_passes()
-    )
+def deliver(*, closes_dead: bool = False) -> DeliveryReport:
+    """Bring all that waits to MLflow, which is imported only if something does.
 
-
-def has_live_stage() -> bool:
-    """Whether a stage is at work."""
-    return any(map(_is_alive, spool.list_passes()))
-
-
-def assign_run_id(client: "MlflowClient", run: spool.SpooledRun) -> str:
-    """Return the id that a run has in MLflow, where it is begun if it is not there yet.
-
-    Raises what MLflow raises.
+    One process at a time does so. A record that MLflow does not take does not hold up the others.
+    What this checkout left RUNNING, and no process goes on with, is closed then; where nothing
+    waits only if `closes_dead`.
     """
-    folder = run.folder.parent
-    facts = spool.read_record(folder / spool.PASS)
+    try:
+        with lock_delivery():
+            return _deliver(list_waiting(), closes_dead=closes_dead)
+    except (OSError, ValueError) as error:  # of files here; a stage does not fail because of it
+        return DeliveryReport(0, 1, str(error))
+
+
+def list_waiting() -> list[Path]:
+    """List the records of which MLflow does not have all, the oldest first."""
+    paths = [path for path in records.FOLDER.rglob("*.json") if not records.is_delivered(path)]
+    return sorted(paths, key=lambda path: records.read_record(path).started)
+
+
+def begin_run(client: "MlflowClient", record: RunRecord) -> str:
+    """Begin the run of a record now, and return its id; raises what MLflow raises."""
     with lock_delivery():
-        experiment_id = mlflow_client.get_or_create_experiment(client, facts["model"])
-        parent_id = _ensure_parent(client, experiment_id, folder, facts)
-        return RunWriter(client, experiment_id, run).begin(parent_id, facts["time"])
+        return RunWriter(client, record).begin()
 
 
 @contextmanager
 def lock_delivery() -> Iterator[None]:
     """Hold a kernel lock, which ends with the process that delivers."""
-    spool.locate_spool().mkdir(parents=True, exist_ok=True)
-    with (spool.locate_spool() / LOCK).open("a") as file:
+    path = store_location.find_home() / LOCK
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _try_pass(folder: Path) -> tuple[int, str | None]:
-    """Deliver one pass; return how many runs it brought, and why it failed, if it did."""
-    if not _has_news(folder):
-        return 0, None
-    try:
-        return _deliver_pass(mlflow_client.connect(), folder), None
-    except Exception as error:
-        if store_errors.is_store_error(error):
-            return 0, store_errors.shorten_error(error)
-        if isinstance(error, ValueError | LookupError | TypeError):
-            return 0, f"{folder.name} is damaged: {type(error).__name__}"
-        raise
+@contextmanager
+def deliver_meanwhile() -> Iterator[None]:
+    """Bring runs and curves to MLflow while stages are at work in the block, and the rest after it.
 
-
-def _deliver_pass(client: "MlflowClient", folder: Path, *, is_second: bool = False) -> int:
-    """Write one pass; it is removed once it is over and MLflow has all of it.
-
-    What the store does not have any more is written a second time. MlflowException if that fails.
+    Stages know by a variable that they need not do so themselves.
     """
-    from mlflow.exceptions import MlflowException
-
-    facts = spool.read_record(folder / spool.PASS)
-    if not facts:  # another process removed it
-        return 0
-    experiment_id = mlflow_client.get_or_create_experiment(client, facts["model"])
-    # Read first: what is written to the pass after this is for the next delivery.
-    closed = spool.read_record(folder / spool.CLOSED)
-    num_before = _count_waiting(folder)
-    if num_before:
-        parent_id = _ensure_parent(client, experiment_id, folder, facts)
-        statuses = []
-        for run in spool.list_runs(folder):
-            statuses.append(RunWriter(client, experiment_id, run).write(parent_id, facts["time"]))
-        _describe_parent(client, parent_id, folder, statuses)
-    if closed and not _count_waiting(folder):
-        names = [path.name for path in spool.list_passes()]
-        close_abandoned_runs(client, experiment_id, names)
-        try:
-            _finish_pass(client, experiment_id, folder, facts, closed)
-        except MlflowException as error:
-            if is_second or error.error_code != "RESOURCE_DOES_NOT_EXIST":
-                raise
-            # Its runs are in another store: MLFLOW_TRACKING_URI was changed, or the database is
-            # gone since they were written.
-            spool.forget_delivery(folder)
-            return _deliver_pass(client, folder, is_second=True)
-    return num_before
-
-
-def _ensure_parent(
-    client: "MlflowClient", experiment_id: str, folder: Path, facts: dict[str, Any]
-) -> str:
-    tags = facts["tags"] | {
-        KEY_TAG: folder.name,
-        PASS_TAG: folder.name,
-        PROCESS_TAG: str(facts.get("process", "")),
-        FOLDER_TAG: facts["folder"],
-    }
-    if facts["experiment"]:
-        tags["plumbline.dvc_experiment"] = facts["experiment"]
-    return ensure_run(client, experiment_id, facts["name"], facts["time"], tags)
-
-
-def _describe_parent(
-    client: "MlflowClient", parent_id: str, folder: Path, statuses: list[str]
-) -> None:
-    """Give the pass the figures that it is compared by, and the status of what ran last."""
-    described = _list_written(folder)
-    end = 0
-    for run in spool.list_runs(folder):
-        for event in run.read_events():
-            end = max(end, event["time"])
-            if event["kind"] == "pass":
-                with note_refusals(client, parent_id):
-                    _write_pass_facts(client, parent_id, event)
-    if "RUNNING" in statuses:
-        client.update_run(parent_id, status="RUNNING")
-    else:
-        worst = next((s for s in ("FAILED", "KILLED") if s in statuses), "FINISHED")
-        client.set_terminated(parent_id, worst, end or None)
-    spool.write_record(folder / spool.DESCRIBED, described)
-
-
-def _write_pass_facts(client: "MlflowClient", parent_id: str, event: dict[str, Any]) -> None:
-    for key, value in event["tags"].items():
-        client.set_tag(parent_id, key, value)
-    write_metrics(client, parent_id, event["metrics"], event["time"])
-
-
-def _finish_pass(
-    client: "MlflowClient",
-    experiment_id: str,
-    folder: Path,
-    facts: dict[str, Any],
-    closed: dict[str, Any],
-) -> None:
-    """Record the final dvc.lock, which DVC writes after the last stage, and remove the pass."""
-    root = Path(facts["folder"])
-    if facts["by_dvc"] and closed["complete"] and not is_lock_final(root, closed["time"]):
+    if not is_on():
+        yield
         return
-    lock = root / "dvc.lock"
-    if lock.exists():
-        parent_id = _ensure_parent(client, experiment_id, folder, facts)
-        digest = digest_path(lock)
-        ids = [spool.read_record(run.folder / spool.DELIVERED) for run in spool.list_runs(folder)]
-        for run_id in [parent_id, *(record["run_id"] for record in ids if record)]:
-            client.set_tag(run_id, "plumbline.dvc_lock", digest)
-    spool.remove_pass(folder)
+    os.environ[DELIVERER] = identify_process(os.getpid())
+    is_over = threading.Event()
+    since = records.read_clock_ms()
+    thread = threading.Thread(target=_deliver_until, args=(is_over, since), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        del os.environ[DELIVERER]
+        is_over.set()
+        thread.join()
 
 
-def _count_waiting(folder: Path) -> int:
-    """Count the runs of a pass that MLflow does not have as they are now, its own run among them.
+def is_delivered_by_another() -> bool:
+    """Whether a process that waits for this one brings its runs to MLflow."""
+    return is_running(os.environ.get(DELIVERER, ""))
 
-    Its own run waits by itself where the process that delivers was stopped before it wrote that.
+
+def _deliver(waiting: list[Path], *, closes_dead: bool) -> DeliveryReport:
+    if not (waiting or closes_dead):
+        return DeliveryReport()
+    problem = store_location.find_problem()
+    if problem:
+        return DeliveryReport(0, len(waiting), problem)
+    num_runs = 0
+    with mlflow_client.send_once():
+        try:
+            client = mlflow_client.connect()
+            for path in waiting:
+                start = time.monotonic()
+                failure = _try_record(client, path)
+                problem = problem or failure
+                num_runs += failure is None
+                if failure and time.monotonic() - start > PATIENCE_S:
+                    break  # a server that does not answer would let each record wait
+            close_dead_runs(client)
+        except Exception as error:
+            if not store_errors.is_store_error(error):
+                raise
+            problem = problem or store_errors.shorten_error(error)
+    return DeliveryReport(num_runs, len(waiting) - num_runs, problem)
+
+
+def _try_record(client: "MlflowClient", path: Path) -> str | None:
+    """Write one record, and note that MLflow has it; return why not, if that failed."""
+    mark = records.describe_state(path)  # what is written to it after this is for the next time
+    record = records.read_record(path)
+    try:
+        RunWriter(client, record).write()
+    except Exception as error:
+        if not store_errors.is_store_error(error):
+            raise
+        return store_errors.shorten_error(error)
+    if path == record.path:
+        records.note_delivered(path, mark)
+    else:  # of an earlier pass
+        path.unlink()
+    return None
+
+
+def close_dead_runs(client: "MlflowClient") -> None:
+    """Mark runs of this checkout as KILLED whose process is gone.
+
+    Those of another checkout may be of another container, where processes have other ids.
     """
-    num_runs = sum(not _is_run_delivered(run) for run in spool.list_runs(folder))
-    is_described = spool.read_record(folder / spool.DESCRIBED) == _list_written(folder)
-    return num_runs or int(not is_described)
+    experiments = [each.experiment_id for each in client.search_experiments()]
+    query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
+    for run in client.search_runs(experiments, query, max_results=100):
+        tags = run.data.tags
+        if PASS_TAG in tags or not is_of_this_checkout(tags.get(FOLDER_TAG, "")):
+            continue
+        if not is_running(tags.get(PROCESS_TAG, "")):
+            client.set_terminated(run.info.run_id, KILLED)
+            if PARENT_TAG in tags:
+                settle_parent(client, run.info.experiment_id, tags[PARENT_TAG], None)
 
 
-def _list_written(folder: Path) -> dict[str, list[Any]]:
-    """List how far each run of a pass is written: its events, and its status."""
-    written = {}
-    for run in spool.list_runs(folder):
-        record = spool.read_record(run.folder / spool.DELIVERED)
-        written[run.folder.name] = [record.get("num_events"), record.get("status")]
-    return written
+def is_of_this_checkout(folder: str) -> bool:
+    """Whether FOLDER_TAG names this checkout or a copy of it in which DVC runs an experiment."""
+    home = store_location.find_home()
+    return bool(folder) and (Path(folder) == home or home / ".dvc/tmp/exps" in Path(folder).parents)
 
 
-def _is_run_delivered(run: spool.SpooledRun) -> bool:
-    record = spool.read_record(run.folder / spool.DELIVERED)
-    events = run.read_events()
-    status = "RUNNING" if run.is_alive() else run.find_status() or "KILLED"
-    return (record.get("num_events"), record.get("status")) == (len(events), status)
+def _deliver_until(is_over: threading.Event, since: int) -> None:
+    """Deliver again and again, and once more at the end; warn once."""
+    has_warned = False
+    is_last = False
+    while not is_last:
+        is_last = is_over.wait(PAUSE_S)
+        report = deliver()
+        if report.problem and not has_warned:
+            report.warn()
+            has_warned = True
+    if not report.problem:
+        _tag_with_lock(since)
 
 
-def _has_news(folder: Path) -> bool:
-    """Whether MLflow has to hear of a pass: of what was logged, or that it is over."""
-    return _count_waiting(folder) > 0 or (folder / spool.CLOSED).exists()
-
-
-def _is_alive(folder: Path) -> bool:
-    return any(run.is_alive() for run in spool.list_runs(folder))
+def _tag_with_lock(since: int) -> None:
+    """Give the runs of the passes of this run the digest of dvc.lock, which is final now."""
+    passes = {}
+    for record in records.list_records():
+        if record.started >= since:
+            passes[str(record.whole["key"])] = record.experiment
+    if not passes or not DVC_LOCK.exists():
+        return
+    digest = digest_path(DVC_LOCK)
+    client = mlflow_client.connect()
+    for key, name in passes.items():
+        experiment_id = mlflow_client.get_or_create_experiment(client, name)
+        for run in client.search_runs([experiment_id], f"tags.`{KEY_TAG}` LIKE '{key}%'"):
+            client.set_tag(run.info.run_id, LOCK_TAG, digest)

@@ -1,15 +1,17 @@
 """Trains a candidate by gradient; one that was killed resumes when it is run again."""
 
 import time
+from collections.abc import Callable
 
+from plumbline.contract import trainings
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.process import ranks
+from plumbline.process.files import write_json
 from plumbline.training import group
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware, choose_device, choose_hardware
-from plumbline.training.log import TrainingLog
 from plumbline.training.loop import TrainingLoop
 from plumbline.training.progress import Progress
 
@@ -19,11 +21,16 @@ MIN_GAIN = 1e-3
 
 @group.explain_lost_process()
 def fit(
-    learner: Learner, params: Params, candidate: str, log: TrainingLog, *, must_learn: bool = True
+    learner: Learner,
+    params: Params,
+    candidate: str,
+    *,
+    must_learn: bool = True,
+    on_epoch: Callable[[], None] | None = None,
 ) -> Hardware:
     """Train `learner`, leave its best weights in it, and write reports/training/<candidate>.csv.
 
-    Return what it was trained on.
+    `on_epoch` is called when that has another epoch. Return what it was trained on.
     Of processes that train together, the first one alone has the best ones in the end.
 
     Raises TrainingError for a loss that is not finite and, if it `must_learn`, if nothing was
@@ -35,15 +42,8 @@ def fit(
     state = store.load(learner.module)
     hardware = group.broadcast(choose_hardware(params.training, state.precision))
     state.precision = hardware.precision
-    log.log_params(
-        {
-            "device": hardware.device,
-            "precision": hardware.precision,
-            "processes": ranks.get_world_size(),
-        }
-    )
     progress = Progress(candidate, learner.max_epochs, state.epoch)
-    loop = TrainingLoop(learner, params, candidate, store, state, log, progress, hardware)
+    loop = TrainingLoop(learner, params, candidate, store, state, progress, hardware, on_epoch)
     if not state.finished:
         start = time.perf_counter()
         num_examples_before = state.num_examples
@@ -54,7 +54,8 @@ def fit(
         seconds = time.perf_counter() - start
         rate = (state.num_examples - num_examples_before) / loop.seconds
         figures = {"train/seconds": seconds, "train/samples_per_second": rate}
-        log.log_metrics(figures, step=state.epoch)
+        if ranks.is_main():
+            write_json(trainings.locate_speed(candidate), figures)
     if must_learn:
         _check_learned(state, candidate, learner.monitor)
     loop.write_history()

@@ -7,6 +7,7 @@ on as if nothing had happened, and no generator state is kept.
 import csv
 import math
 import time
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -21,7 +22,6 @@ from plumbline.process.files import write_aside
 from plumbline.training import group, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware
-from plumbline.training.log import TrainingLog
 from plumbline.training.progress import Progress
 from plumbline.training.shared_batches import SharedBatches
 
@@ -36,17 +36,17 @@ class TrainingLoop:
         candidate: str,
         store: CheckpointStore,
         state: TrainingState,
-        log: TrainingLog,
         progress: Progress,
         chosen: Hardware,
+        on_epoch: Callable[[], None] | None = None,
     ) -> None:
         self.learner = learner
         self.module = learner.module
         self.candidate = candidate
         self.store = store
         self.state = state
-        self.training_log = log
         self.progress = progress
+        self.on_epoch = on_epoch
         self.hardware = chosen
         self.device = group.get_own_device(chosen.device)
         self.batches = SharedBatches(learner.data, state)
@@ -168,8 +168,8 @@ class TrainingLoop:
         self.store.save(self.module, self.optimizer, self.schedule, state)
         self.store.drop_best(keep=state.best_epoch)
         self.write_history()
-        named = {name: value for name, value in row.items() if name != "epoch"}
-        self.training_log.log_metrics(named, step=state.epoch)
+        if self.on_epoch:
+            self.on_epoch()
         self.progress.on_epoch(row, self._rate)
 
     def _count_stale_epochs(self) -> int:

@@ -27,7 +27,7 @@ class SearchRequest:
     study: str  # its name in the storage
     storage: str
     folder: str  # of the search, absolute
-    tracked: str | None  # the folder in the spool that gets a run for each trial
+    tracked: dict[str, Any] | None  # its run in MLflow, which gets one below it for each trial
     metric: str  # of Scores, without validation/
     direction: Direction
     num_trials: int

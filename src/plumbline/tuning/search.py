@@ -17,9 +17,9 @@ from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.entrypoint import THREADS
 from plumbline.stages.train import refuse_unvalidated
-from plumbline.tracking import background, store_location, trial_runs
-from plumbline.tracking.run_log import SWITCH
-from plumbline.tuning import space, studies, worker
+from plumbline.tracking import store_location
+from plumbline.tracking.delivery import deliver_meanwhile
+from plumbline.tuning import space, studies, trial_runs, worker
 from plumbline.tuning.folders import STORAGE, lock_search, prepare_search
 from plumbline.tuning.positions import ERROR, is_hopeless, map_attempts
 from plumbline.tuning.request import SearchRequest, find_direction, name_study
@@ -71,17 +71,14 @@ def search(
         storage = studies.open_storage(request.storage)
         study = worker.open_search(request, params, storage)
         _count_earlier_trials(study, params.candidates[candidate])
-        if os.environ.get(SWITCH) != "off":
-            background.start()
-        _run_workers(request, study, options.num_workers, watch)
-        winner = _read_winner(study)
-        repeats = None
-        if options.num_repeats:
-            again = _build_repeats(request, winner, options)
-            repeats = worker.open_search(again, params, storage)
-            _run_workers(again, repeats, options.num_workers, watch)
-        if studies.is_complete(study, options.num_trials):
-            trial_runs.close_search(Path(request.tracked) if request.tracked else None)
+        with deliver_meanwhile():
+            _run_workers(request, study, options.num_workers, watch)
+            winner = _read_winner(study)
+            repeats = None
+            if options.num_repeats:
+                again = _build_repeats(request, winner, options)
+                repeats = worker.open_search(again, params, storage)
+                _run_workers(again, repeats, options.num_workers, watch)
     return SearchResult(request, study, repeats, shipped, dict(winner.params))
 
 
@@ -90,14 +87,14 @@ def _build_request(
 ) -> SearchRequest:
     metric = (options.metric or task.metric.name).removeprefix("validation/")
     name = name_study(params, task, candidate, metric, options.sampler, folder)
-    tracked = trial_runs.open_search(params, candidate, name, folder)
+    tracked = trial_runs.describe_search(params, candidate, name)
     deadline = time.time() + options.timeout_s if options.timeout_s else None
     return SearchRequest(
         candidate=candidate,
         study=name,
         storage=options.storage or store_location.name_database(STORAGE.resolve()),
         folder=str(folder),
-        tracked=str(tracked) if tracked else None,
+        tracked=tracked,
         metric=metric,
         direction=find_direction(metric, task),
         num_trials=options.num_trials,

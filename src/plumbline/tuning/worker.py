@@ -5,6 +5,7 @@ It may be killed at any time: what it worked on is taken up again, from its last
 
 import json
 import os
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -16,15 +17,16 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import locate_curve, read_speed
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence.predictors import open_candidate
 from plumbline.stages.train import learn
-from plumbline.tracking import trial_runs
-from plumbline.tuning import sampling, space, studies
+from plumbline.tracking.records import RunRecord
+from plumbline.tuning import sampling, space, studies, trial_runs
+from plumbline.tuning.epoch_reports import report_epochs
 from plumbline.tuning.folders import EXAMPLES, PARAMS, enter_trial
 from plumbline.tuning.positions import ERROR, find_position
 from plumbline.tuning.request import SearchRequest
-from plumbline.tuning.trial_log import TrialLog
 
 PAUSE_S = 0.3
 WARMUP = 0.2  # share of max_epochs in which no trial is pruned
@@ -101,15 +103,16 @@ def _train_and_score(
     values, seed = _choose_values(trial, request, params)
     configured = space.configure(params, request.candidate, values, seed)
     name = name_trial(trial, request)
-    with trial_runs.track_trial(request.tracked, name, request.candidate) as run_log:
-        run_log.log_params({"searched": values})
-        log = TrialLog(run_log, trial, request.candidate, request.metric)
+    tracked = trial_runs.track_trial(request.tracked, name, configured, request.candidate)
+    with tracked as record:
+        record.facts.params["searched"] = values
         metrics: dict[str, float] = {}
         try:
-            metrics = _score(configured, task, request, name, log).metrics
+            metrics = _score(trial, configured, task, request, record).metrics
         except optuna.TrialPruned as error:  # nothing failed: the run in MLflow is FINISHED
-            run_log.set_tag("plumbline.pruned", str(error))
-        run_log.log_metrics({f"validation/{key}": value for key, value in metrics.items()})
+            record.facts.tags["plumbline.pruned"] = str(error)
+        scores = {f"validation/{key}": value for key, value in metrics.items()}
+        record.facts.metrics |= scores
     if not metrics:
         raise optuna.TrialPruned
     if request.metric not in metrics:
@@ -121,15 +124,27 @@ def _train_and_score(
 
 
 def _score(
-    params: Params, task: Task[Params], request: SearchRequest, name: str, log: TrialLog
+    trial: optuna.Trial,
+    params: Params,
+    task: Task[Params],
+    request: SearchRequest,
+    record: RunRecord,
 ) -> Scores:
     """Train by the code of the stage, and score validation by that of evaluate."""
     folder = Path(request.folder)
-    with enter_trial(folder, name):
-        examples = folder / EXAMPLES
-        digest = learn(params, task, request.candidate, examples, log, must_learn=True)
-        log.report_epochs()  # the last one, where a worker was killed right after it
-        predictor = open_candidate(request.candidate, task, digest)
+    candidate = request.candidate
+    curve = record.path.with_suffix(".csv").resolve()
+
+    def report() -> None:
+        if request.tracked:
+            shutil.copyfile(locate_curve(candidate), curve)
+        report_epochs(trial, candidate, request.metric)
+
+    with enter_trial(folder, record.name):
+        digest = learn(params, task, candidate, folder / EXAMPLES, must_learn=True, on_epoch=report)
+        report()  # the last one, where a worker was killed right after it
+        record.facts.metrics |= read_speed(candidate)
+        predictor = open_candidate(candidate, task, digest)
         return predictor.score_split(task, "validation")
 
 

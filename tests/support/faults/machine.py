@@ -19,7 +19,7 @@ from tests.support.faults.undisturbed import PAGE, prepare
 TO_THE_END = 10  # of so many points of a stage one runs all that follows it, the others only it
 SETTLED = ("the champion is 2, not 1", "the champion is 1, not 2")
 OTHERS = ("  ", "run: ")  # what follows a line, and what `plumbline run` says of the stage's
-TRACKING = re.compile(r"tracking stopped|: tracking: ")  # a line beside that of the stage
+TRACKING = re.compile(r"tracking stopped|tracking: ")  # a line beside that of the stage
 ACTIONS = ("kill", "EIO", "ENOSPC")  # at a call
 FULL = "full"  # a disk, when so many pages of it were written
 IS_FULL = re.compile(r"ENOSPC|[Nn]o space left|disk is full")
@@ -109,7 +109,6 @@ class Machine:
         differences = compare(expected.after[stage], results, expected.times)
         outcome.remains = list_remains(self.site.work, expected.files)
         if stage == self.last_stage:
-            self.site.wait_until_idle()
             outcome.remains += list_registry_remains(self.site.work)
         else:  # MLflow is still at work
             differences = [name for name in differences if name not in REGISTRY]

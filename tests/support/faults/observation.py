@@ -25,7 +25,7 @@ MEASURED = {
     )
 }  # fmt: skip
 # What git, DVC, MLflow and the tests keep for themselves.
-OWN = (".git", ".dvc", "mlruns", "src", "__pycache__", "tracking")
+OWN = (".git", ".dvc", "mlruns", "src", "__pycache__", "stages", "tracked.json")
 
 
 def read_results(work: Path) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from tests.support.warm import commands
 SOURCE = Path(__file__).with_name("preload.c")
 WARM = "warm"  # the folder of the server
 SOURCES = "PLUMBLINE_TEST_SOURCES"  # read by tests/support/warm/server.py
-IDLE_TIMEOUT_S = 600
 END_TIMEOUT_S = 600
 STAGE_TIMEOUT_S = 300
 
@@ -93,16 +92,6 @@ class Site:
         restore_folder(self.folder / name, self.work)
         shutil.rmtree(self.temporary)
         self.temporary.mkdir()
-
-    def wait_until_idle(self) -> None:
-        """Wait until MLflow has all that was logged."""
-        until = time.monotonic() + IDLE_TIMEOUT_S
-        while time.monotonic() < until and self.has_spooled_passes():
-            time.sleep(0.2)
-
-    def has_spooled_passes(self) -> bool:
-        """Whether anything waits for MLflow."""
-        return any((self.work / ".plumbline/tracking").glob("*/pass.json"))
 
     def end_processes(self) -> None:
         """End what works in the checkout, such as the process that tracks: all was started here."""

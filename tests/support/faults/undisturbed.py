@@ -52,7 +52,6 @@ def _run_stages(site: Site, pipeline: Pipeline, done: Undisturbed) -> None:
         site.save(f"before {stage}")
         command = ("dvc", "repro", "--quiet", "--single-item", name)
         done.counts[stage] = {PAGE: _count_pages(site, *command)}
-    site.wait_until_idle()
     site.end_processes()
     site.save("done")
     done.results = read_results(site.work)
@@ -65,7 +64,6 @@ def _run_again(site: Site, pipeline: Pipeline, done: Undisturbed) -> None:
     for stage, name in pipeline.stages.items():
         _run(site, "plumbline", "run", name)
         done.after[stage] = read_results(site.work)
-    site.wait_until_idle()
     done.times = compare(done.results, done.after[stage], [])
     done.files = sorted({*done.files, *list_files(site.work)})
     for stage in pipeline.stages:
@@ -77,7 +75,6 @@ def _decide(site: Site, pipeline: Pipeline, done: Undisturbed) -> None:
     site.restore("done")
     pipeline.write_other_params(site.work)
     _run(site, "plumbline", "run")
-    site.wait_until_idle()
     for decision in DECISIONS:
         site.end_processes()
         site.save(f"before {decision}")

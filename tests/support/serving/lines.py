@@ -22,9 +22,9 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.entrypoint import run_tracked
 from plumbline.process.files import write_json
 from plumbline.registry import promotion
-from plumbline.stages.register import register
 
 SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
 MOODY = "4"
@@ -108,7 +108,7 @@ def register_as_measured(
     digest = bundle.seal(folder, task, "closed")
     write_json(layout.GOLDEN, golden)
     write_evidence(params, task, champion=champion)
-    register(params, task)
+    run_tracked("register", params, task)
     return digest
 
 

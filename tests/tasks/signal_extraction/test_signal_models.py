@@ -12,7 +12,6 @@ import pytest
 import torch
 from tests.support.checkouts import find_python
 from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
-from tests.support.small_texts import SilentLog
 
 from plumbline.contract.task import SPLITS
 from plumbline.training import fitting
@@ -186,7 +185,7 @@ def test_the_learning_rate_rises_then_falls_to_nothing(
         return take_step(loop, *arguments)
 
     monkeypatch.setattr(TrainingLoop, "take_step", note_rate)
-    fitting.fit(made, params, "film", SilentLog(), must_learn=False)
+    fitting.fit(made, params, "film", must_learn=False)
     highest = int(np.argmax(rates))
     assert len(rates) == 15
     assert (
@@ -204,7 +203,7 @@ def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str)
         update={"training": params.training.model_copy(update={"device": "cuda"})}
     )
     made = build_learner(params, candidate, examples)
-    fitting.fit(made, params, candidate, SilentLog())
+    fitting.fit(made, params, candidate)
     made.save(examples)  # TrainingError where the graph says otherwise
 
 
@@ -214,7 +213,6 @@ from pathlib import Path
 from typing import Any
 import torch
 from tests.support.small_signals import small_params
-from tests.support.small_texts import SilentLog
 from plumbline.contract import layout
 from plumbline.process.files import digest_path
 from plumbline.training import fitting
@@ -235,7 +233,7 @@ def die(self, *arguments):
         os.kill(os.getpid(), signal.SIGKILL)
 
 TrainingLoop._count_step = die
-fitting.fit(made, params, candidate, SilentLog(), must_learn=False)
+fitting.fit(made, params, candidate, must_learn=False)
 digest = hashlib.sha256()
 for name, tensor in sorted(made.module.model.state_dict().items()):
     digest.update(name.encode() + tensor.numpy().tobytes())

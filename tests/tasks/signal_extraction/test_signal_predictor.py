@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.small_signals import small_params, write_examples
-from tests.support.small_texts import SilentLog
 
 from plumbline import bundle
 from plumbline.contract.task import Predictor
@@ -32,9 +31,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(folder)
         for candidate in CANDIDATES:
             made = build_learner(params, candidate, examples)
-            made.solve() if made.solve else fitting.fit(
-                made, params, candidate, SilentLog(), must_learn=False
-            )
+            made.solve() if made.solve else fitting.fit(made, params, candidate, must_learn=False)
             (folder / candidate).mkdir()
             made.save(folder / candidate)
             bundle.seal(folder / candidate, TASK, candidate)

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.small_texts import (
-    SilentLog,
     accept_small_splits,
     small_params,
     write_examples,
@@ -62,7 +61,7 @@ def test_a_supported_encoder_is_trained_exported_and_answers(
 ) -> None:
     params = accept_small_splits(make_params(write_model(tmp_path / "weights", kind)))
     learner = build_learner(params, CANDIDATE, examples)
-    fitting.fit(learner, params, CANDIDATE, SilentLog())
+    fitting.fit(learner, params, CANDIDATE)
     (tmp_path / "bundle").mkdir()
     learner.save(tmp_path / "bundle")  # the graph's logits are held against the model's
     texts = read_split(examples, "test")["text"].to_pylist()

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import torch
 from pydantic import ValidationError
-from tests.support.small_texts import FILLERS, SilentLog, small_params, write_examples
+from tests.support.small_texts import FILLERS, small_params, write_examples
 from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError
@@ -123,7 +123,7 @@ def test_balanced_weights_lift_the_recall_of_a_rare_class(
     for weights in ("none", "balanced"):
         params = _change("linear", class_weights=weights, max_epochs=8)
         learner = build_learner(params, "linear", tmp_path / "examples")
-        fitting.fit(learner, params, "linear", SilentLog(), must_learn=False)
+        fitting.fit(learner, params, "linear", must_learn=False)
         remove_checkpoints("linear")
         (tmp_path / weights).mkdir()
         learner.save(tmp_path / weights)

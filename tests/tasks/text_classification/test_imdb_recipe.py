@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.support.small_texts import ROOT, SilentLog
+from tests.support.small_texts import ROOT
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -79,7 +79,7 @@ def test_reviews_of_the_hubs_form_train_an_ensemble_that_keeps_its_risk(
     assert "unsupervised" in str(facts)
 
     learner = build_learner(params, "ensemble", layout.EXAMPLES)
-    fitting.fit(learner, params, "ensemble", SilentLog())
+    fitting.fit(learner, params, "ensemble")
     folder = layout.locate_bundle("ensemble")
     folder.mkdir(parents=True)
     learner.save(folder)

@@ -13,7 +13,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.support.small_texts import (
     CANDIDATES,
     ROOT,
-    SilentLog,
     accept_small_splits,
     small_params,
     write_examples,
@@ -46,7 +45,7 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _save(candidate: str, examples: Path, folder: Path) -> None:
     params = small_params()
     learner = build_learner(params, candidate, examples)
-    fitting.fit(learner, params, candidate, SilentLog())
+    fitting.fit(learner, params, candidate)
     remove_checkpoints(candidate)
     folder.mkdir()
     learner.save(folder)
@@ -203,7 +202,7 @@ def test_a_pretrained_encoder_learns_and_its_graph_agrees(
     learner = build_learner(params, "minilm", examples)
     names = {name for name, weight in learner.module.named_parameters() if weight.requires_grad}
     assert bool(lora) == all("lora" in name or ".head." in name for name in names)
-    fitting.fit(learner, params, "minilm", SilentLog())
+    fitting.fit(learner, params, "minilm")
     Path("bundle").mkdir()
     learner.save(Path("bundle"))
     table = read_split(examples, "test")

@@ -10,7 +10,6 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tests.support.small_texts import (
-    SilentLog,
     accept_small_splits,
     small_params,
     write_examples,
@@ -133,7 +132,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         strict = small_params()
         for name, params in {"strict": strict, "lenient": accept_small_splits(strict)}.items():
             learner = build_learner(params, "transformer", folder / "examples")
-            fitting.fit(learner, params, "transformer", SilentLog())
+            fitting.fit(learner, params, "transformer")
             remove_checkpoints("transformer")
             (folder / name).mkdir()
             learner.save(folder / name)

@@ -16,10 +16,10 @@ from plumbline.process.lineage import INPUTS, run_git
 from plumbline.registry.reader import OpenVersion, addresses, find_version, open_version
 from plumbline.registry.reader.artifacts import MissingArtifactError
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
-from plumbline.tracking import background, spool
-from plumbline.tracking.abandoned_runs import is_of_this_checkout
+from plumbline.tracking.delivery import is_of_this_checkout
 from plumbline.tracking.processes import is_running
-from plumbline.tracking.run_search import FOLDER_TAG, KEY_TAG, PROCESS_TAG, parse_pass
+from plumbline.tracking.records import FOLDER_TAG, PROCESS_TAG
+from plumbline.tracking.runs import PASS_TAG
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -126,21 +126,16 @@ def _find_unregistered_runs(
 
 
 def _find_dead_runs(state: RegistryState, experiments: list[str]) -> Iterator[DiagnosticResult]:
-    """Runs of this machine that are marked as running and whose process does not exist.
-
-    What is on its way to MLflow is left out.
-    """
-    on_the_way = [p.name for p in spool.list_passes()] if background.is_at_work() else []
+    """Runs of this machine that are marked as running and whose process does not exist."""
     query = f"attributes.status = 'RUNNING' and tags.host = '{socket.gethostname()}'"
     for run in list_all(state.client.search_runs, experiments, query):
-        process = run.data.tags.get(PROCESS_TAG, "")
-        name = parse_pass(run.data.tags.get(KEY_TAG, ""))
-        if name not in on_the_way and not is_running(process):
+        is_whole_pass = PASS_TAG in run.data.tags  # which ends with the runs below it
+        if not is_whole_pass and not is_running(run.data.tags.get(PROCESS_TAG, "")):
             yield _report_dead_run(run)
 
 
 def _report_dead_run(run: Any) -> DiagnosticResult:
-    """Say who closes it: the next pass of its own checkout, of no other.
+    """Say who closes it: its own checkout, no other.
 
     Of another checkout it is a warning: its process may be alive in a container.
     """
@@ -148,9 +143,9 @@ def _report_dead_run(run: Any) -> DiagnosticResult:
     is_own = is_of_this_checkout(folder)
     remedy = f"{_format_mlflow_command()} runs delete --run-id {run.info.run_id}"
     if is_own:
-        remedy = "the next pass closes it: `dvc repro`; its checkpoints are kept"
+        remedy = "`plumbline track` closes it, as does the next run; its checkpoints are kept"
     elif folder:
-        remedy = f"the next pass in {folder} closes it; if that folder is gone: {remedy}"
+        remedy = f"`plumbline track` in {folder} closes it; if that folder is gone: {remedy}"
     process = run.data.tags.get(PROCESS_TAG, "").partition(" ")[0]
     message = (
         f"{run.info.run_name!r} ({run.info.run_id}) is RUNNING, its process {process} "

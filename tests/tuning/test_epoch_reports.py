@@ -6,8 +6,7 @@ import optuna
 import pytest
 
 from plumbline.contract import layout
-from plumbline.tracking.run_log import RunLog
-from plumbline.tuning.trial_log import TrialLog
+from plumbline.tuning.epoch_reports import report_epochs
 
 CURVE = "epoch,train/loss,validation/loss,validation/accuracy\n1,2.0,1.5,0.4\n2,1.0,0.9,0.7\n"
 
@@ -28,23 +27,17 @@ def list_reports(trial: optuna.Trial) -> dict[int, float]:
 
 def test_an_epoch_that_was_not_reported_before_a_kill_is_reported(trial: optuna.Trial) -> None:
     trial.report(0.4, 1)
-    log = TrialLog(RunLog(), trial, "linear", "accuracy")
-    log.report_epochs()
-    log.report_epochs()
+    report_epochs(trial, "linear", "accuracy")
+    report_epochs(trial, "linear", "accuracy")
     assert list_reports(trial) == {1: 0.4, 2: 0.7}
 
 
 def test_without_the_metric_the_loss_is_reported_in_its_direction(trial: optuna.Trial) -> None:
-    TrialLog(RunLog(), trial, "linear", "macro_f1").report_epochs()
+    report_epochs(trial, "linear", "macro_f1")
     assert list_reports(trial) == {1: -1.5, 2: -0.9}
 
 
 def test_a_hopeless_trial_is_stopped_at_its_epoch(trial: optuna.Trial) -> None:
     trial.study.pruner = optuna.pruners.ThresholdPruner(lower=0.5)
     with pytest.raises(optuna.TrialPruned, match="epoch 1"):
-        TrialLog(RunLog(), trial, "linear", "accuracy").log_metrics({"validation/loss": 1.5}, 1)
-
-
-def test_figures_that_are_no_epoch_are_not_reported(trial: optuna.Trial) -> None:
-    TrialLog(RunLog(), trial, "linear", "accuracy").log_metrics({"train/seconds": 3.0}, 2)
-    assert list_reports(trial) == {}
+        report_epochs(trial, "linear", "accuracy")

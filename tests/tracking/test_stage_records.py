@@ -1,0 +1,292 @@
+"""What stages leave is in MLflow once and as a whole, also after a kill or while it was away."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.tracked_runs import (
+    CURVE,
+    find_run,
+    follow_curve,
+    list_names,
+    list_runs,
+    log_run,
+    read_history,
+    write_curve,
+)
+
+from plumbline.contract import layout
+from plumbline.contract.errors import RefusedError, RejectedError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
+from plumbline.entrypoint import run_tracked
+from plumbline.process.files import digest_path, write_json
+from plumbline.tracking import delivery, mlflow_client, records
+from plumbline.tracking.processes import identify_process
+from plumbline.tracking.records import RunFacts
+from plumbline.tracking.stage_runs import track_stage
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
+ROOT = Path(__file__).parents[2]
+KILLED = """
+import os, signal, sys
+from tests.support.tracked_runs import follow_curve, read_line
+from plumbline.tracking.stage_runs import track_stage
+with track_stage(read_line(), "train", "gradient", follow_curve):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+NOTHING_TO_DO = """
+import sys
+from plumbline.tracking.delivery import deliver_meanwhile
+with deliver_meanwhile():
+    pass
+assert "mlflow" not in sys.modules
+"""
+
+
+def prepare(params: Params, task: Task) -> None:
+    """Ingest, and accept what there is."""
+    run_tracked("ingest", params, task)
+    digests = {
+        "manifest": digest_path(layout.MANIFEST),
+        "examples": digest_path(layout.EXAMPLES),
+    }
+    write_json(layout.VALIDATION, {"accepted": True, **digests})
+
+
+def run_python(code: str) -> int:
+    """Run a program as a process of its own; return its exit code."""
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
+    return subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode
+
+
+@pytest.mark.slow
+def test_each_seed_has_its_metrics_and_its_model(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    params, task = tracked_line
+    config = params.candidates["gradient"].model_copy(update={"seeds": 3})
+    seeded = params.model_copy(update={"candidates": {"gradient": config}})
+    prepare(seeded, task)
+    run_tracked("train", seeded, task, "gradient")
+    assert delivery.deliver().problem is None
+    run = find_run("train gradient")
+    assert run.data.params["seed"] == "3"
+    losses = {
+        "gradient": run.data.metrics["validation/loss"],
+        "gradient-seed-4": run.data.metrics["seed/4/validation/loss"],
+        "gradient-seed-5": run.data.metrics["seed/5/validation/loss"],
+    }
+    assert len(set(losses.values())) == 3
+    models = mlflow_client.connect().search_logged_models([run.info.experiment_id])
+    for model in models:
+        metrics = {metric.key: metric.value for metric in model.metrics}
+        assert metrics["last/validation/loss"] == losses.pop(model.name)
+        assert metrics["last/train/seconds"] > 0
+        assert not [key for key in metrics if "seed/" in key]
+    assert not losses
+
+
+def test_a_stage_is_a_child_of_its_pass_with_its_own_params_data_and_model(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    import mlflow.data
+
+    prepare(*tracked_line)
+    run_tracked("train", *tracked_line, "closed")
+    assert delivery.deliver() == delivery.DeliveryReport(2, 0, None)
+    parent, child, trained = list_runs()
+    assert {run.data.tags["mlflow.parentRunId"] for run in (child, trained)} == {parent.info.run_id}
+    assert "mlflow.parentRunId" not in parent.data.tags
+    keys = [run.data.tags["plumbline.run"] for run in (parent, child, trained)]
+    assert keys[1:] == [f"{keys[0]}, ingest", f"{keys[0]}, train closed"]
+    assert [run.info.status for run in (parent, child, trained)] == ["FINISHED"] * 3
+    assert trained.data.params["kind"] == "least_squares"
+    assert not [key for key in trained.data.params if "gradient" in key or "evaluation" in key]
+    for run in (parent, child, trained):
+        assert run.data.tags["mlflow.user"]
+        assert run.data.tags["mlflow.source.type"] == "LOCAL"
+        assert run.data.tags["mlflow.source.name"]
+    (data,) = (entry.dataset for entry in child.inputs.dataset_inputs)
+    assert data.digest == digest_path(layout.MANIFEST)[:36]
+    names = [column["name"] for column in json.loads(data.schema)["mlflow_colspec"]]
+    assert {"id", "split", "label"} <= set(names)
+    assert json.loads(data.profile)["num_test"] == 200
+    source = mlflow.data.get_source(child.inputs.dataset_inputs[0])
+    assert source.to_dict()["tags"]["manifest"] == digest_path(layout.MANIFEST)
+    client = mlflow_client.connect()
+    (output,) = trained.outputs.model_outputs
+    model = client.get_logged_model(output.model_id)
+    seal = layout.locate_bundle("closed") / layout.BUNDLE_SEAL
+    assert model.tags["plumbline.bundle"] == digest_path(seal)
+    assert (model.name, model.params["kind"]) == ("closed", "least_squares")
+    (kept,) = client.list_artifacts(trained.info.run_id, "bundle")
+    assert kept.path == "bundle/bundle.json"
+
+
+def test_delivered_again_from_any_point_nothing_is_there_twice(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    """As if the process that delivers had been killed before it could note what it wrote."""
+    prepare(*tracked_line)
+    run_tracked("train", *tracked_line, "gradient")
+    delivery.deliver()
+    before = describe_store()
+    assert [step for step, _ in before["metrics"]["train/loss"]] == [1, 2, 3, 4]
+    assert [name for name, _ in before["models"]] == ["gradient"]
+    records.DELIVERED.unlink()
+    deliveries = [threading.Thread(target=delivery.deliver) for _ in range(2)]
+    for thread in deliveries:
+        thread.start()
+    for thread in deliveries:
+        thread.join()
+    assert delivery.list_waiting() == []
+    assert describe_store() == before
+
+
+def describe_store() -> dict[str, Any]:
+    client = mlflow_client.connect()
+    run = find_run("train gradient")
+    models = client.search_logged_models([run.info.experiment_id])
+    return {
+        "runs": list_names(),
+        "metrics": {key: read_history("train gradient", key) for key in run.data.metrics},
+        "models": [(model.name, len(model.metrics)) for model in models],
+        "datasets": len(run.inputs.dataset_inputs),
+        "artifacts": [file.path for file in client.list_artifacts(run.info.run_id)],
+    }
+
+
+def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    write_curve(CURVE)
+    assert run_python(KILLED) == -signal.SIGKILL
+    delivery.deliver()
+    assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
+    write_curve(CURVE + "3,0.25,0.5\n")  # the epoch after the last checkpoint is trained again
+    with track_stage(tracked_line[0], "train", "gradient", follow_curve):
+        pass
+    assert list_names() == [(list_names()[0][0], "FINISHED"), ("train gradient", "FINISHED")]
+    assert read_history("train gradient", "train/loss") == [(1, 1.0), (2, 0.5), (3, 0.25)]
+
+
+def test_a_stage_at_work_is_running_and_its_curve_grows(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    with track_stage(tracked_line[0], "train", "gradient", follow_curve):
+        delivery.deliver()
+        assert [status for _, status in list_names()] == ["RUNNING", "RUNNING"]
+        write_curve(CURVE)
+        delivery.deliver()
+        assert read_history("train gradient", "validation/loss") == [(1, 2.0), (2, 1.0)]
+        assert delivery.list_waiting() == []
+    delivery.deliver()
+    assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
+
+
+def test_a_failure_is_a_failed_run_that_says_why_and_the_end_of_its_pass(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    for _ in range(2):
+        with (
+            pytest.raises(RejectedError),
+            track_stage(tracked_line[0], "validate", None, lambda _: RunFacts()),
+        ):
+            raise RejectedError("see https://u:hunter2@host/x")
+    assert [status for _, status in list_names()] == ["FAILED"] * 4  # two passes
+    assert "RejectedError: see https://host/x" in find_run("validate").data.tags["plumbline.end"]
+
+
+def test_a_signal_leaves_a_killed_run_to_be_continued(tracked_line: tuple[Params, Task]) -> None:
+    params, _ = tracked_line
+    with (
+        pytest.raises(KeyboardInterrupt),
+        track_stage(params, "ingest", None, lambda _: RunFacts()),
+    ):
+        raise KeyboardInterrupt
+    assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
+    log_run(params, "ingest")
+    assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
+
+
+def test_what_a_pass_took_from_the_cache_is_linked_to_the_run_that_computed_it(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    params, task = tracked_line
+    prepare(params, task)
+    run_tracked("train", params, task, "closed")
+    for candidate in ("closed", "nothing"):
+        (layout.locate_bundle(candidate)).mkdir(exist_ok=True)
+        write_json(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL, candidate)
+    log_run(params, "train", "closed")  # again: a new pass begins
+    with (
+        pytest.raises(RefusedError),
+        track_stage(params, "register", None, lambda _: RunFacts()),
+    ):
+        raise RefusedError("no")
+    delivery.deliver()
+    runs = list_runs()
+    assert {run.info.status for run in runs} == {"FINISHED"}  # a refusal is no failure
+    restored = {run.info.run_name: run for run in runs if "plumbline.restored" in run.data.tags}
+    assert sorted(restored) == [
+        "ingest (restored)", "train nothing (restored)", "validate (restored)",
+    ]  # fmt: skip
+    computed = next(run for run in runs if run.info.run_name == "ingest")
+    tags = restored["ingest (restored)"].data.tags
+    assert tags["plumbline.computed_by"] == computed.info.run_id
+    assert computed.info.run_id in tags["mlflow.note.content"]
+    unknown = restored["train nothing (restored)"].data.tags
+    assert "plumbline.computed_by" not in unknown
+    assert "No run here computed it" in unknown["mlflow.note.content"]
+
+
+def test_a_run_whose_process_is_gone_is_closed_by_the_next_delivery(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    client = mlflow_client.connect()
+    experiment = mlflow_client.get_or_create_experiment(client, "line")
+    process = identify_process(os.getpid())
+    pid, start, boot = process.split(" ")
+    tags = {"host": socket.gethostname(), "plumbline.process": f"{pid} {int(start) - 1} {boot}"}
+    here = {"plumbline.folder": str(Path.cwd())}
+    copy = {"plumbline.folder": str(Path.cwd() / ".dvc/tmp/exps/tmpabc")}
+    elsewhere = {"plumbline.folder": "/another/checkout"}
+    alive, dead, experiment_run, other = (
+        client.create_run(experiment, tags=each).info.run_id
+        for each in (
+            tags | here | {"plumbline.process": process},
+            tags | here,  # its id was used again: by this process
+            tags | copy,
+            tags | elsewhere,
+        )
+    )
+    delivery.deliver()  # nothing waits, and MLflow is not asked
+    assert client.get_run(dead).info.status == "RUNNING"
+    log_run(tracked_line[0], "register")
+    assert client.get_run(dead).info.status == "KILLED"
+    assert client.get_run(experiment_run).info.status == "KILLED"
+    assert client.get_run(alive).info.status == "RUNNING"
+    assert client.get_run(other).info.status == "RUNNING"  # perhaps alive in another container
+
+
+def test_a_run_that_waits_brings_stages_and_the_final_lock_to_mlflow(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    params, _ = tracked_line
+    with delivery.deliver_meanwhile():
+        log_run(params, "evaluate", pass_metrics={"test/x": 1.0}, pass_tags={"verdict": "keep"})
+        assert delivery.list_waiting()  # the stage itself did not ask MLflow
+        Path("dvc.lock").write_text("stages: {}\n", encoding="utf-8")
+    parent, child = list_runs()
+    assert (parent.data.metrics, parent.data.tags["verdict"]) == ({"test/x": 1.0}, "keep")
+    for run in (parent, child):
+        assert run.data.tags["plumbline.dvc_lock"] == digest_path(Path("dvc.lock"))
+    assert run_python(NOTHING_TO_DO) == 0
