@@ -13,8 +13,8 @@ from plumbline.registry import lost_models
 from plumbline.registry.journal_head import HEAD_TAG, INTENT_TAG
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import parse_address
+from plumbline.registry.reader.connection import connect_store
 from plumbline.registry.reader.sqlite_files import open_to_read
-from plumbline.registry.reader.stores import connect_store
 
 # Returns "caught", "harmless" where all that is read is as before, "shown" where only what MLflow
 # shows to people has changed, or "silent".

@@ -1,8 +1,7 @@
 """What the clean process runs: it asks a package and writes down what it answered.
 
-rehearsal.py passes its text to an isolated Python, so it imports nothing of plumbline. First it
-takes away what a user of the model does not have: packages that the model does not require, the
-network, and what only this checkout holds, such as the held-out examples.
+clean_run.py passes its text to an isolated Python, so it imports nothing of plumbline. First it
+takes away what a user of the model does not have: packages that the model does not require.
 """
 
 import contextlib
@@ -11,11 +10,10 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-NETWORK_EVENTS = ("socket.bind", "socket.connect", "socket.getaddrinfo", "socket.sendto")
 MAX_SINGLES_S = 2.0  # of asking rows one by one
 MIN_SINGLES = 100  # that are asked in any case
 NUM_TIMED = 3  # calls with the longest input,
@@ -30,7 +28,6 @@ def main(package: str, asked: str, answered: str) -> None:
     import mlflow
     import pandas as pd
 
-    attempts = refuse_access(questions["hidden"])
     model = mlflow.pyfunc.load_model(package)
     predictor = (
         model.unwrap_python_model().predictor
@@ -48,30 +45,8 @@ def main(package: str, asked: str, answered: str) -> None:
     result["rss_mb"] = read_peak_memory() / 1e6  # before the rows of the test split are in memory
     result["batches"] = [list_rows(ask(*part)) for part in read_parts(questions["batches"])]
     result["singles"] = answer_singles(predictor, questions["singles"])
-    result["attempts"] = sorted(attempts)
     with Path(answered).open("w", encoding="utf-8") as file:
         json.dump(result, file, default=lambda value: value.tolist())
-
-
-def refuse_access(hidden: Sequence[str]) -> set[str]:
-    """Raise an error where Python code uses the network or opens a file in a folder of `hidden`.
-
-    Returns what was tried, to which later attempts are added. Compiled code is not refused.
-    """
-    attempts: set[str] = set()
-
-    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in NETWORK_EVENTS:
-            attempts.add(f"uses the network ({event})")
-            raise PermissionError(f"{event}: a model has no network in its rehearsal")
-        if event == "open" and isinstance(arguments[0], str | bytes):
-            path = os.path.realpath(os.fsdecode(arguments[0]))
-            if any(path.startswith(folder + os.sep) for folder in hidden):
-                attempts.add(f"reads files of the checkout ({path})")
-                raise PermissionError(f"{path}: a model has only its own files in its rehearsal")
-
-    sys.addaudithook(refuse)
-    return attempts
 
 
 def collect_errors(

@@ -1,25 +1,21 @@
-"""Run clean_process.py on a package: in an empty folder, with a time limit, files unchanged."""
+"""Run clean_process.py on a package: in an isolated Python, in an empty folder, with a limit."""
 
 import os
-import stat
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import BundleError
-from plumbline.process.files import digest_files, read_json, write_json
+from plumbline.process.files import read_json, write_json
 
 PYTHON = sys.executable  # which runs the clean process
 SCRIPT = Path(__file__).with_name("clean_process.py")
 FLOOR_S = 300  # to start, to answer golden rows and single ones, to write the answers down
 SLOWNESS = 5  # times as long as measured: another process, perhaps beside other work
 KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
-# Of the checkout: what holds answers, or data from which they could be taken.
-HIDDEN = ("data", "models", "reports", "mlruns", "src", ".dvc", ".git", ".plumbline")
 
 
 @dataclass(frozen=True)
@@ -86,31 +82,3 @@ def build_environment(folder: Path) -> dict[str, str]:
         "TMPDIR": str(folder / "tmp"),
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
-
-
-def list_hidden_folders(private: Path) -> list[str]:
-    """List the folders of the checkout whose files the clean process must not open."""
-    folders = [Path(name).resolve() for name in HIDDEN if Path(name).is_dir()]
-    return [str(folder) for folder in folders if folder not in private.resolve().parents]
-
-
-@contextmanager
-def keep_unchanged(package: Path) -> Iterator[None]:
-    """Make every file read-only meanwhile; BundleError where one changed nevertheless."""
-    before = digest_files(package)
-    paths = [package, *package.rglob("*")]
-    modes = {path: stat.S_IMODE(path.stat().st_mode) for path in paths}
-    for path, mode in modes.items():
-        path.chmod(mode & 0o555)
-    try:
-        yield
-    finally:
-        for path, mode in modes.items():
-            if path.exists():
-                path.chmod(mode)
-    after = digest_files(package)
-    if after != before:
-        raise BundleError(
-            f"the packaged model changed its own files: digest {before[:12]} before it answered, "
-            f"{after[:12]} afterwards; do not use it"
-        )

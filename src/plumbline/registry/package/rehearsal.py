@@ -21,12 +21,7 @@ from plumbline.contract.task import Columns, Task
 from plumbline.process.files import read_json
 from plumbline.process.system_errors import NO_SPACE, find_errno
 from plumbline.registry.package import mlmodel, packaging, questions, requirements
-from plumbline.registry.package.clean_run import (
-    ask_in_clean_process,
-    compute_time_limit,
-    keep_unchanged,
-    list_hidden_folders,
-)
+from plumbline.registry.package.clean_run import ask_in_clean_process, compute_time_limit
 from plumbline.registry.package.questions import Call, RowAnswer
 from plumbline.tracking import mlflow_client, store_errors
 
@@ -79,8 +74,8 @@ def verify_package(
     """Load the package in a clean process that has only what it requires; compare its answers.
 
     Golden rows must be answered as in `golden`, faulty ones with an error, those of `calls` as
-    before. Raises BundleError if the package cannot answer, holds what plumbline did not write, or
-    changes its files, and RegistryError if it cannot be fetched.
+    before. Raises BundleError if the package cannot answer, or holds what plumbline did not write,
+    and RegistryError if it cannot be fetched.
     """
     expected = read_json(golden)
     plan = questions.plan_questions(calls)
@@ -90,10 +85,9 @@ def verify_package(
         _check_copy(package, model_uri)
         bundle.require_digest(package / mlmodel.ARTIFACTS["bundle"], digest, Path(model_uri))
         paths = questions.write_plan(plan, calls, folder)
-        asked = _build_questions(task, expected, longest, folder) | paths
+        asked = _build_questions(task, expected, longest) | paths
         limit = compute_time_limit(sum(len(call.rows) for call in calls), row_ms)
-        with keep_unchanged(package):
-            result = ask_in_clean_process(package, asked, folder, limit)
+        result = ask_in_clean_process(package, asked, folder, limit)
     again = plan.collect_answers(result["batches"], result["singles"])
     return Rehearsal(
         problems=(*_find_problems(expected, result), *questions.compare_answers(calls, again)),
@@ -107,11 +101,10 @@ def verify_package(
 
 
 def _build_questions(
-    task: Task[Any], golden: Mapping[str, Any], longest: Columns | None, private: Path
+    task: Task[Any], golden: Mapping[str, Any], longest: Columns | None
 ) -> dict[str, Any]:
     return {
         "blocked": requirements.list_other_modules(task.requirements),
-        "hidden": list_hidden_folders(private),
         "golden": {"inputs": golden["inputs"], "params": golden["params"]},
         "faulty": {name: dict(columns) for name, columns in task.faulty.items()},
         "longest": longest and dict(longest),
@@ -164,7 +157,7 @@ def _find_problems(golden: Mapping[str, Any], result: Mapping[str, Any]) -> list
     if result["longest_error"] is not None:
         reason = f"{result['longest_error']:.200}"
         problems.append(f"the packaged model does not answer the longest valid input ({reason})")
-    return problems + [f"the packaged model {attempt}" for attempt in result["attempts"]]
+    return problems
 
 
 def _find_wrong_answers(expected: Mapping[str, Any], answers: Mapping[str, Any]) -> list[str]:

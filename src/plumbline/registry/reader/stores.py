@@ -1,4 +1,4 @@
-"""The registry read without MLflow, whose import takes longer than a server may take to start."""
+"""What a registry is to its readers, and the errors of one that has no such version."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,6 @@ from typing import IO, Protocol
 
 from plumbline.contract.errors import AbsentVersionError, RegistryError
 from plumbline.registry.reader.addresses import VersionAddress, describe_registry
-from plumbline.tracking import moved_store, store_location
 
 TIMEOUT_S = 10
 
@@ -42,24 +41,6 @@ class RegistryStore(Protocol):
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
         """Open the file `name` (a/b/c) at a location; OSError or ValueError if it is unreadable."""
         ...
-
-
-def connect_store() -> RegistryStore:
-    """Connect to the registry that MLFLOW_TRACKING_URI names, or to the checkout's own."""
-    uri = store_location.find_uri()
-    if uri.startswith(("http://", "https://")):
-        from plumbline.registry.reader.rest import RestStore
-
-        return RestStore(uri)
-    if uri.startswith(("sqlite:///", "postgresql")):
-        from plumbline.registry.reader.database import DatabaseStore
-
-        moved_store.follow_move()
-        return DatabaseStore(uri)
-    raise RegistryError(
-        f"{describe_registry()}: plumbline reads a registry at http://, https://, sqlite:/// or "
-        "postgresql://; set MLFLOW_TRACKING_URI to one of these"
-    )
 
 
 def build_absent_error(address: VersionAddress) -> AbsentVersionError:
