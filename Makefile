@@ -151,7 +151,7 @@ bench-stages: setup  ## wall and CPU seconds of each stage, imports apart
 	@python benchmarks/stages.py
 
 bench-refused: setup  ## how often each gate refuses a sound model, and catches a faulty one; OPTIONS: the module
-	@python benchmarks/refused_sound_models.py $(OPTIONS)
+	@python -m benchmarks.refused_sound_models $(OPTIONS)
 
 bench-tune: setup  ## what a search gains on banking77, with TPE and at random; data: PLUMBLINE_TEST_DATA
 	@python benchmarks/tune.py

@@ -1,6 +1,6 @@
 """How often each gate refuses a model at its limit, and one inside it, and catches a faulty one.
 
-    python benchmarks/refused_sound_models.py [--repeats 1000] [--only GATE] [--rows 200 1000 10000]
+    python -m benchmarks.refused_sound_models [--repeats 1000] [--only GATE] [--rows 200 1000 10000]
                                               [--runs CHECKOUT ...]
 
 Answers of a model on a test split are drawn, and the gate itself is asked, at the limits of the
@@ -16,33 +16,30 @@ facts.
 import argparse
 import contextlib
 import functools
-import json
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from tests.support.questions import Facts
 
 from plumbline.contract import layout
 from plumbline.contract.machine import read_cpu_name
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params, Selective
 from plumbline.contract.records import Bound, Case, Leak, Scores
 from plumbline.contract.task import Metric
-from plumbline.contract.trainings import list_bundles
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import compare
-from plumbline.evidence.gates import GATES, Findings
+from plumbline.evidence.gates import GATES
 from plumbline.evidence.judge import judge
-from plumbline.evidence.measurements import Measurements
-from plumbline.evidence.recorded_measurements import Record, read_measurements
-from plumbline.evidence.split_use import describe_use
+from plumbline.evidence.records import Measurements, read_measurements
+from plumbline.evidence.scores import align_rows
 from plumbline.evidence.uncertainty import measure_selective
-from plumbline.evidence.variants import Variant, compare_variants
-from plumbline.registry import ledger
+from plumbline.evidence.variants import compare_forms
+from plumbline.process.files import read_json
 from plumbline.registry.package.clean_process import time_call
 from plumbline.statistics.calibration import measure_calibration
 from plumbline.statistics.error_ordering import ErrorOrdering, estimate_auroc
@@ -120,10 +117,8 @@ def measure_rates(question: Question, num_rows: int, repeats: int) -> list[float
         random = np.random.default_rng(0)
         refused = 0
         for _ in range(repeats):
-            given: dict[str, Any] = dict.fromkeys(field.name for field in fields(Findings))
-            given |= {"metric": METRIC, "limits": LIMITS}
-            given |= question.draw(random, num_rows, value)
-            refused += CHECKS[question.gate](Findings(**given)).status == "fail"
+            facts = Facts(METRIC, LIMITS, **question.draw(random, num_rows, value))
+            refused += CHECKS[question.gate](facts.build()).status == "fail"
         rates.append(refused / repeats)
     return rates
 
@@ -147,46 +142,47 @@ def resample_run(folder: Path, num_rows: int, repeats: int) -> tuple[float, str]
 def read_run() -> tuple[Params, Measurements]:
     """Read what the last evaluation of this checkout measured."""
     params = load_params(layout.PARAMS)
-    task = load_task(params.task)
-    evidence = json.loads(layout.EVIDENCE.read_text(encoding="utf-8"))
-    manifest = Manifest(layout.MANIFEST).read_held_out()
-    digests = {name: evidence["bundles"][name] for name in list_bundles(params)}
-    look = ledger.count_look([], describe_use(params, task, manifest, None, digests))
-    predictions = pd.read_parquet(layout.PREDICTIONS)
-    record = Record(evidence, predictions, manifest, params, task, look, None)
-    return params, read_measurements(record)
+    task = load_task(params.task).configure(params)
+    return params, read_measurements(read_json(layout.EVIDENCE), task.metric)
 
 
 def draw_rows(measured: Measurements, random: np.random.Generator, num_rows: int) -> Measurements:
     """Draw test rows with replacement, for validation too: a gap by chance is no truth."""
-    test = random.integers(len(measured.test_rows), size=num_rows)
-    validation = random.integers(len(measured.test_rows), size=int(VALIDATION_SHARE * num_rows))
-
-    def draw(scores: Scores, rows: np.ndarray = test) -> Scores:
-        return Scores({name: v[rows] for name, v in scores.per_example.items()}, scores.metrics)
-
+    table = measured.scores
+    first = next(scores for (_, _, split), scores in table.scores.items() if split == "test")
+    test_rows = align_rows(table.rows, "test", first)
+    sizes = {"test": num_rows, "validation": int(VALIDATION_SHARE * num_rows)}
+    drawn = {split: random.integers(len(test_rows), size=size) for split, size in sizes.items()}
+    ids = {split: np.array([f"{split} {row}" for row in range(sizes[split])]) for split in sizes}
+    scores = {}
+    for kind, name, split in table.scores:
+        rows = table.get(kind, name).per_example
+        picked = {column: values[drawn[split]] for column, values in rows.items()}
+        metrics = table.get(kind, name, split).metrics
+        scores[kind, name, split] = Scores(picked | {"id": ids[split]}, metrics)
+    parts = [table.rows[table.rows["split"] == "train"]]
+    for split, rows in drawn.items():
+        parts.append(test_rows.iloc[rows].assign(id=ids[split], split=split))
+    bound = table.bound
+    if isinstance(bound.limit, np.ndarray):
+        bound = replace(bound, limit=bound.limit[drawn["test"]], ids=ids["test"])
+    leaks = tuple(
+        replace(
+            leak,
+            num_leaked=int(random.binomial(num_rows, leak.num_leaked / leak.num_rows)),
+            num_rows=num_rows,
+        )
+        for leak in measured.data.leaks
+    )
+    behaviour = tuple(
+        replace(case, num_passed=draw_passed(random, case.num_passed / case.num_cases, case))
+        for case in measured.runtime.behaviour
+    )
     return replace(
         measured,
-        candidates=[
-            replace(found, test=draw(found.test), validation=draw(found.test, validation))
-            for found in measured.candidates
-        ],
-        variants=[replace(form, test=draw(form.test)) for form in measured.variants],
-        baselines={name: draw(scores) for name, scores in measured.baselines.items()},
-        controls={name: draw(scores) for name, scores in measured.controls.items()},
-        test_rows=measured.test_rows.iloc[test],
-        leaks=[
-            replace(
-                leak,
-                num_leaked=int(random.binomial(num_rows, leak.num_leaked / leak.num_rows)),
-                num_rows=num_rows,
-            )
-            for leak in measured.leaks
-        ],
-        behaviour=[
-            replace(case, num_passed=draw_passed(random, case.num_passed / case.num_cases, case))
-            for case in measured.behaviour
-        ],
+        data=replace(measured.data, leaks=leaks),
+        scores=replace(table, scores=scores, bound=bound, rows=pd.concat(parts)),
+        runtime=replace(measured.runtime, behaviour=behaviour),
     )
 
 
@@ -305,14 +301,12 @@ def draw_loss(random: np.random.Generator, num_rows: int, loss: float) -> dict[s
 
 def judge_form(served: np.ndarray, trained: np.ndarray, is_other: np.ndarray) -> dict[str, Any]:
     """Compare scores [rows] of both forms, and answers that differ where `is_other`."""
-    forms = [
-        Variant(name, Scores({"accuracy": hits, "predicted": answers}, {}), {}, None)
-        for name, hits, answers in (
-            ("int8", served, is_other.astype(int)),
-            ("fp32", trained, np.zeros(trained.size, int)),
-        )
-    ]
-    return {"form": "int8", "parity": compare_variants(forms, METRIC)[0]}
+    same = np.zeros(trained.size, int)
+    forms = {
+        "int8": Scores({"accuracy": served, "predicted": is_other.astype(int)}, {}),
+        "fp32": Scores({"accuracy": trained, "predicted": same}, {}),
+    }
+    return {"form": "int8", "parity": compare_forms(forms, METRIC)["int8"]}
 
 
 def draw_cases(kind: Any, random: np.random.Generator, rows: int, share: float) -> dict[str, Any]:

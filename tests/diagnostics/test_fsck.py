@@ -325,7 +325,7 @@ def test_forged_evidence_and_a_broken_bundle_that_dvc_recorded(clean: Checkout) 
         "FAIL bundles: models/closed/weights.json: changed since the bundle was sealed "
         "-> `dvc repro --force --single-item train@closed`" in said
     )
-    edited = "closed has squared_error 0.000100 on test, its answers give"
+    edited = "asked again, from the same answers and data follows another candidates"
     assert f"FAIL evidence: reports/evidence.json: {edited}" in said
     for command in ("report", "verdict"):
         done = clean.run("plumbline", command, code=1)
@@ -340,7 +340,7 @@ def test_params_that_changed_since_are_a_warning(clean: Checkout) -> None:
     clean.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.5")
     reason = "params.yaml differs from the params of the evaluation in"
     assert f"warn evidence: {reason}" in faults(clean, code=0)
-    assert f"not counted again: {reason}" in clean.run("plumbline", "report").stdout
+    assert f"not judged again: {reason}" in clean.run("plumbline", "report").stdout
     clean.run("git", "checkout", "params.yaml")
 
 

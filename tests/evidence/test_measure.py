@@ -21,7 +21,7 @@ from plumbline.contract.params import Champion
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric, Task
 from plumbline.entrypoint import load_task
-from plumbline.evidence import compare, latency, measure
+from plumbline.evidence import choice, compare, latency, measure
 from plumbline.statistics.seeds import SeedSpread
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -38,15 +38,13 @@ def candidate(name: str, validation: float, test: float, num_bytes: int = 100) -
 
 
 def test_the_test_split_has_no_say_in_the_choice() -> None:
-    ranked = measure.rank_candidates(
-        [candidate("a", 0.8, 0.99), candidate("b", 0.9, 0.1)], ACCURACY
-    )
+    ranked = choice.rank_candidates([candidate("a", 0.8, 0.99), candidate("b", 0.9, 0.1)], ACCURACY)
     assert [c.name for c in ranked] == ["b", "a"]
-    assert measure.rank_candidates(ranked, ERROR)[0].name == "a"
+    assert choice.rank_candidates(ranked, ERROR)[0].name == "a"
 
 
 def test_of_equals_the_smaller_wins() -> None:
-    ranked = measure.rank_candidates(
+    ranked = choice.rank_candidates(
         [candidate("big", 0.9, 0.9, 2000), candidate("small", 0.9, 0.8, 1000)], ACCURACY
     )
     assert ranked[0].name == "small"

@@ -46,7 +46,7 @@ def build_evidence(verdict: str, champion: bool) -> dict[str, Any]:
         "gates": gates,
         "digests": {"bundle": "b" * 64, "manifest": "c" * 64, "examples": "d" * 64},
         "lineage": {"git_commit": "e" * 40},
-        "params": {"card": {"owner": "support | team", "intended_use": None}},
+        "params": {"card": {"owner": "support | team", "intended_use": None, "data_licence": None}},
         "forms": [],
         "behaviour": [{"name": "negation", "num_passed": 1, "num_cases": 3}],
     }

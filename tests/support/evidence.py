@@ -3,28 +3,43 @@
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
+from plumbline.contract.records import Case, Scores
 from plumbline.contract.task import Task
-from plumbline.evidence import document, gates, judgement_check, withholding
-from plumbline.evidence.champion import ChampionOrigin
-from plumbline.evidence.content import list_bundles
-from plumbline.evidence.data_changes import read_keys
-from plumbline.evidence.measurements import CHAMPION
-from plumbline.evidence.recorded_measurements import Record
-from plumbline.evidence.split_use import describe_use
+from plumbline.evidence import document, gates, withholding
+from plumbline.evidence.content import describe_judgement, list_bundles
+from plumbline.evidence.data_changes import compare_manifests, read_keys
+from plumbline.evidence.gather import digest_files
+from plumbline.evidence.judge import judge
+from plumbline.evidence.leaks import find_leaks
+from plumbline.evidence.records import (
+    ChampionFacts,
+    DataFacts,
+    LookFacts,
+    Measurements,
+    RuntimeFacts,
+    store_measurements,
+)
+from plumbline.evidence.scores import CHAMPION, Key, ScoreTable
 from plumbline.process.files import digest_path, write_json
-from plumbline.registry.ledger import Look
-from plumbline.sources.shown_params import digest_shown_params
 
 FAILED = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}
 WINNER = "closed"
 # Standard deviation of the errors of each candidate of the line, baseline and control.
-ERRORS = {WINNER: 0.1, "gradient": 0.12, "nothing": 1.2, "mean": 1.2, "control.closed": 1.2}
+ERRORS: dict[Key, float] = {
+    ("candidate", WINNER, "validation"): 0.1,
+    ("candidate", WINNER, "test"): 0.1,
+    ("candidate", "gradient", "validation"): 0.12,
+    ("candidate", "gradient", "test"): 0.12,
+    ("candidate", "nothing", "validation"): 1.2,
+    ("candidate", "nothing", "test"): 1.2,
+    ("baseline", "mean", "test"): 1.2,
+    ("control", layout.name_control(WINNER), "test"): 1.2,
+}
 LATENCY = {
     "one_p50": 1.0,
     "one_p95": 2.0,
@@ -37,6 +52,8 @@ REHEARSAL = {
     "num_rows": 200, "num_singles": 200, "seed": 1, "longest_ms": 1.0, "rss_mb": 1.0,
     "problems": [],
 }  # fmt: skip
+PLAN = "20 uses at 0.95"
+CHECK = {"name": "range", "severity": "blocking", "passed": True}
 
 
 def write_evidence(
@@ -49,18 +66,10 @@ def write_evidence(
     """
     if verdict == "keep" and champion is None:
         champion = {"version": "7", "bundle": "b"}  # that nobody knows here
-    _write_files(params, task, verdict, champion is not None)
-    evidence = _describe(params, task, champion)
-    evidence["behaviour"][0]["num_passed"] = int(verdict != "refuse")
-    manifest = pd.read_parquet(layout.MANIFEST)
-    use = describe_use(params, task, manifest, None, {})
-    look = Look(use.question, use.split, use.plan, 1, use.plan, sketch=use.sketch)
-    predictions = pd.read_parquet(layout.PREDICTIONS)
-    keys = read_keys(Manifest(layout.MANIFEST).read_batches())
-    origin = champion and ChampionOrigin({}, 0.0, None, keys)
-    evidence |= judgement_check.derive_judgement(
-        Record(evidence, predictions, manifest, params, task, look, origin)
-    )
+    _write_files(params, task)
+    facts, recorded = store_measurements(_measure(params, task, verdict, champion))
+    evidence = _describe(facts, params, task)
+    evidence |= describe_judgement(judge(recorded, params), params, task)
     assert evidence["verdict"] == verdict, evidence["summary"]
     shown = withholding.withhold_figures(evidence)
     write_json(layout.METRICS, document.extract_metrics(shown))
@@ -77,54 +86,80 @@ def describe_gates(verdict: str) -> list[dict]:
     return described
 
 
-def _describe(params: Params, task: Task, champion: dict | None) -> dict[str, Any]:
+def _describe(facts: dict[str, Any], params: Params, task: Task) -> dict[str, Any]:
     """Describe what was measured; what follows from it is not there yet."""
-    metric = task.metric.name
     seal = layout.locate_bundle(WINNER) / bundle.SEAL
     paths = document.DIGESTED_FILES | {"bundle": seal}
-    digests_of_files = {name: digest_path(path) for name, path in paths.items()}
-    scored = {"test": {metric: 0.0}, "validation": {metric: 0.0}}
     digests = {name: bundle.digest(layout.locate_bundle(name)) for name in params.candidates}
     controls = {
         name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
         for name in params.control.candidates
     }
-    predictions = pd.read_parquet(layout.PREDICTIONS)
-    answers = predictions[predictions["candidate"] == CHAMPION]
-    metrics = {"metrics": {metric: float(answers[metric].mean())}}
-    return dict.fromkeys(document.KEYS) | {
-        "format": document.FORMAT,
-        "task": task.name,
-        "model": params.registry.model,
-        "params": document.describe_params(params),
-        "candidates": dict.fromkeys(params.candidates, scored),
-        "baselines": {"mean": scored},
-        "cost": dict.fromkeys(params.candidates, LATENCY | {"num_bytes": 1}),
-        "rehearsal": REHEARSAL,
-        "forms": [{"name": "exact", "num_bytes": None, **_rename_latency()}],
-        "champion": champion and metrics | champion,
-        "looks": {"number": 1},
-        "behaviour": [
-            {
-                **{"name": "rising", "kind": "direction", "num_passed": 1, "num_cases": 1},
-                **{"failures": [], "is_sample": False},
-            }
-        ],
-        "gates": [],
-        "answers": [],
-        "export": [],
-        "lineage": {},
-        "hardware": {"trainings": {}},
-        "bundles": list_bundles(digests, controls),
-        "digests": digests_of_files | {"params": digest_shown_params(layout.PARAMS)},
-    }
+    return (
+        dict.fromkeys(document.KEYS)
+        | facts
+        | {
+            "format": document.FORMAT,
+            "task": task.name,
+            "model": params.registry.model,
+            "other_metrics": [],
+            "params": document.describe_params(params),
+            "lineage": {},
+            "hardware": {"trainings": {}},
+            "bundles": list_bundles(digests, controls),
+            "digests": digest_files() | {name: digest_path(path) for name, path in paths.items()},
+        }
+    )
+
+
+def _measure(params: Params, task: Task, verdict: str, champion: dict | None) -> Measurements:
+    """Draw squared errors of all; a champion that stays has those of the winner."""
+    metric = task.metric.name
+    manifest = Manifest(layout.MANIFEST).read_held_out()
+    rng = np.random.default_rng(0)
+    scores: dict[Key, Scores] = {}
+    for (kind, name, split), spread in ERRORS.items():
+        ids = manifest.loc[manifest["split"] == split, "id"].to_numpy()
+        errors = rng.normal(0, spread, len(ids)) ** 2
+        scores[kind, name, split] = Scores({metric: errors, "id": ids}, {metric: errors.mean()})
+    known = None
+    if champion is not None:
+        rows = dict(scores["candidate", WINNER, "test"].per_example)
+        if verdict != "keep":
+            rows[metric] = rows[metric] + 0.1
+        metrics = {metric: float(rows[metric].mean())}
+        scores["champion", CHAMPION, "test"] = Scores(rows, metrics)
+        keys = read_keys(Manifest(layout.MANIFEST).read_batches())
+        changes = {"params": [], "data": compare_manifests(keys, keys), "code": {"unknown": "x"}}
+        unknown: dict[str, Any] = {"model": params.registry.model, "disagreement": 0.0}
+        unknown |= {"num_rows": len(rows[metric]), "lag": 0.0, "changes": changes}
+        known = ChampionFacts(**unknown | {"metrics": metrics} | champion)
+    digests = digest_files()
+    data = DataFacts(
+        digests=digests,
+        validation={"accepted": True, "suite": "", "checks": [CHECK], **digests},
+        suite="",
+        checks={"range": "blocking"},
+        leaks=tuple(find_leaks(params, task)),
+        look=LookFacts(1, PLAN, PLAN, 1),
+    )
+    runtime = RuntimeFacts(
+        cost=dict.fromkeys(params.candidates, LATENCY | {"num_bytes": 1}),
+        forms=({"name": "exact", "num_bytes": None, **_rename_latency()},),
+        rehearsal=REHEARSAL,
+        answers=(),
+        export=(),
+        behaviour=(Case("rising", "direction", int(verdict != "refuse"), 1, ()),),
+    )
+    bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
+    return Measurements(data, ScoreTable(task.metric, scores, bound, manifest), known, runtime)
 
 
 def _rename_latency() -> dict[str, float]:
     return {name.removeprefix("one_"): value for name, value in LATENCY.items()}
 
 
-def _write_files(params: Params, task: Task, verdict: str, has_champion: bool) -> None:
+def _write_files(params: Params, task: Task) -> None:
     for path in (layout.REPORT, layout.MODEL_CARD, layout.PARAMS, layout.DRIFT_REFERENCE):
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -136,8 +171,7 @@ def _write_files(params: Params, task: Task, verdict: str, has_champion: bool) -
         "manifest": digest_path(layout.MANIFEST),
         "examples": digest_path(layout.EXAMPLES),
     }
-    checks = [{"name": "range", "severity": "blocking", "passed": True}]
-    report = {"accepted": True, "suite": "", "checks": checks, **digests}
+    report = {"accepted": True, "suite": "", "checks": [CHECK], **digests}
     write_json(layout.VALIDATION, report)
     for name in ("gradient", "nothing", layout.name_control(WINNER)):
         folder = layout.locate_bundle(name)
@@ -145,25 +179,3 @@ def _write_files(params: Params, task: Task, verdict: str, has_champion: bool) -
             folder.mkdir(parents=True)
             (folder / "weights.json").write_text("{}", encoding="utf-8")
             bundle.seal(folder, task, name)
-    _write_predictions(task.metric.name, verdict, has_champion)
-
-
-def _write_predictions(metric: str, verdict: str, has_champion: bool) -> None:
-    """Write squared errors of all; a champion that stays has those of the winner."""
-    rng = np.random.default_rng(0)
-    manifest = pd.read_parquet(layout.MANIFEST, columns=["id", "split"])
-    parts = []
-    for name, spread in ERRORS.items():
-        splits = ["test"]
-        if name in (WINNER, "gradient", "nothing"):
-            splits.append("validation")
-        for split in splits:
-            rows = manifest[manifest["split"] == split]
-            errors = rng.normal(0, spread, len(rows)) ** 2
-            parts.append(rows.assign(**{"candidate": name, metric: errors}))
-    if has_champion:
-        rows = parts[0].assign(candidate=CHAMPION)
-        if verdict != "keep":
-            rows[metric] += 0.1
-        parts.append(rows)
-    pd.concat(parts, ignore_index=True).to_parquet(layout.PREDICTIONS, index=False)

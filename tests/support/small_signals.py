@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from tests.support.questions import Facts, ask_gate
 
-from plumbline.contract.records import Bound, Leak
+from plumbline.contract.records import Leak
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import gates
-from plumbline.evidence.choice import Choice
 from tasks.signal_extraction.data import Setting, ingest
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.task import TASK
@@ -56,16 +55,7 @@ def write_examples(params: SignalParams, folder: Path) -> Path:
     return examples
 
 
-def asked(name: str, params: SignalParams, **facts: Any) -> gates.Ruling:
+def asked(name: str, params: SignalParams, **facts: Any) -> gates.GateResult:
     """Run one gate on these findings; those that are not given are sound."""
-    found: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
-    found |= {
-        "metric": TASK.metric,
-        "limits": params.evaluation,
-        "bound": Bound(None, ""),
-        "simple": None,
-        "choice": Choice("window", ("window",), "window is the best on validation"),
-    }
-    found |= {"leaks": [Leak("group", "test", 0, 1, ())], "winner": np.zeros(2), "baselines": {}}
-    check = next(gate.check for gate in gates.GATES if gate.name == name)
-    return check(gates.Findings(**found | facts))
+    leaks = [Leak("group", "test", 0, 1, ())]
+    return ask_gate(name, Facts(TASK.metric, params.evaluation, **({"leaks": leaks} | facts)))

@@ -14,7 +14,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
 from plumbline.contract.records import Leak
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Predictor, Task
-from plumbline.evidence import predictors, samples
+from plumbline.evidence import predictors, scores
 from plumbline.registry.package.packaging import build_signature
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
@@ -87,7 +87,7 @@ def _check_scores(params: Params, task: Task, predictor: Predictor, manifest: pd
     ours = predictors.score_split(
         task, "test", predictor
     )  # ValueError where a metric is missing, or not the mean
-    assert len(samples.align_rows(manifest, "test", ours)) == (manifest["split"] == "test").sum()
+    assert len(scores.align_rows(manifest, "test", ours)) == (manifest["split"] == "test").sum()
     baselines = task.scoring.build_baselines(params, layout.EXAMPLES)
     assert baselines, "there is no baseline"
     sign = 1 if task.metric.higher_is_better else -1

@@ -9,8 +9,8 @@ from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.params import Params
 from plumbline.entrypoint import load_task
 from plumbline.evidence import document
-from plumbline.evidence.evidence_check import derive_where_possible
 from plumbline.evidence.verdict import EXIT_CODES
+from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json
 from plumbline.registry import journal_rules, promotion
 from plumbline.reporting import html, summary
@@ -25,7 +25,7 @@ def publish(params: Params) -> int:
     """
     try:
         evidence = document.read_evidence(params)
-        obstacle = derive_where_possible(evidence, params, load_task(params.task))
+        verify_evidence(evidence, params, load_task(params.task))
         registered = {}
         if evidence["verdict"] in ("promote", "keep"):
             registered = _describe_registered(evidence)
@@ -37,8 +37,7 @@ def publish(params: Params) -> int:
         raise
     verdict = evidence["verdict"]
     github.set_outputs(verdict=verdict, **registered)
-    doubt = f"> Not derived again: {obstacle}\n\n" if obstacle else ""
-    github.add_summary(doubt + summary.render_markdown() + _describe_next_step(registered))
+    github.add_summary(summary.render_markdown() + _describe_next_step(registered))
     is_failure = verdict in ("refuse", "error")
     github.annotate("error" if is_failure else "notice", verdict, evidence["summary"])
     return 0 if verdict == "keep" else EXIT_CODES[verdict]

@@ -27,15 +27,15 @@ def show_report(
     """Show the last evaluation: leaderboard, verdict, and the path of the full report."""
     from plumbline.reporting import summary
 
-    doubt = _verify_scores()
+    doubt = _verify_evidence()
     if markdown:
         if doubt is not None:
-            print_plain(f"> Not counted again: {doubt}")
+            print_plain(f"> Not judged again: {doubt}")
             print_plain("")
         print_lines(summary.render_markdown())
         return
     if doubt is not None:
-        out.print("[yellow]not counted again[/]: ", end="")
+        out.print("[yellow]not judged again[/]: ", end="")
         print_plain(doubt)
     summary.print_report(out)
     done = _read_registration()
@@ -43,15 +43,15 @@ def show_report(
         _show_next_steps(done, read_json(layout.EVIDENCE)["champion"])
 
 
-def _verify_scores() -> str | None:
-    """Count the scores again; return why that was not possible, None where they follow.
+def _verify_evidence() -> str | None:
+    """Judge once more; return why that was not possible, None where the evidence follows.
 
-    EvidenceError where others follow. Evidence of another version, or of other files or params than
-    those here, is shown as it is, with the reason.
+    EvidenceError where another verdict follows. Evidence of another version, or of other files or
+    params than those here, is shown as it is, with the reason.
     """
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
-    from plumbline.evidence.evidence_check import verify_judged_scores
+    from plumbline.evidence.verify import verify_evidence
 
     if not layout.EVIDENCE.exists():
         return None
@@ -60,7 +60,7 @@ def _verify_scores() -> str | None:
         evidence = document.read_evidence(params)
     except PlumblineError as error:
         return str(error)
-    verify_judged_scores(evidence, load_task(params.task))
+    verify_evidence(evidence, params, load_task(params.task))
     return None
 
 

@@ -1,12 +1,10 @@
 """`plumbline verdict`: the verdict of the last evaluation, as an exit code."""
 
-import sys
 from typing import Annotated
 
 import typer
 
 from plumbline.contract import layout
-from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import print_json, print_plain
 
 EXAMPLE = "plumbline verdict"
@@ -29,19 +27,16 @@ def show_verdict(
     from plumbline.ci import workflow_report
     from plumbline.entrypoint import load_params, load_task
     from plumbline.evidence import document
-    from plumbline.evidence.evidence_check import derive_where_possible
     from plumbline.evidence.gates.remedies import list_failures
     from plumbline.evidence.verdict import EXIT_CODES
+    from plumbline.evidence.verify import verify_evidence
     from plumbline.evidence.withholding import withhold_figures
 
     params = load_params(layout.PARAMS)
     if workflow:
         raise typer.Exit(workflow_report.publish(params))
     evidence = document.read_evidence(params)
-    obstacle = derive_where_possible(evidence, params, load_task(params.task))
-    if obstacle is not None:
-        message = f"plumbline: the gates were not asked again: {obstacle}"
-        print(show_line(message), file=sys.stderr)
+    verify_evidence(evidence, params, load_task(params.task))
     if as_json:
         print_json(evidence)
     else:

@@ -11,7 +11,7 @@ def read_validation() -> dict[str, Any]:
     """Read reports/validation.json; DataError where it is missing or damaged."""
     try:
         report = json.loads(layout.VALIDATION.read_bytes())
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise DataError(
             f"{layout.VALIDATION}: cannot be read ({error}); run `dvc repro validate`"
         ) from None

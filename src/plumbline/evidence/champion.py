@@ -15,11 +15,9 @@ from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.data_changes import ManifestKeys, read_keys
 from plumbline.evidence.document import FORMAT
 from plumbline.registry import promotion
-from plumbline.registry.journal import Entry
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reader.versions import find_version
 
 
 @dataclass(frozen=True)
@@ -71,25 +69,14 @@ def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> Champion
     return ChampionModel(name, entry.version, entry.bundle, predictor, origin)
 
 
-def find_origin(
-    name: str,
-    compared: Mapping[str, Any],
-    task: Task[Any],
-    entries: Sequence[Entry],
-    slices: Sequence[str],
-) -> ChampionOrigin | None:
-    """Find what a champion was made from, which evidence names by `version` and `bundle`.
-
-    None where no entry of the journal made that one champion. RegistryError, BundleError or
-    JournalError where it cannot be found for another reason.
-    """
-    made = (name, compared["version"], compared["bundle"])
-    for entry in reversed(entries):
-        if entry.moves and (entry.model, entry.version, entry.bundle) == made:
-            version = find_version(f"models:/{name}/{entry.version}")
-            journal_check.verify_digests(version, entry)
-            return _read_origin(version, task, slices)
-    return None
+def require_format(label: str, evidence: Mapping[str, Any]) -> None:
+    """Require that the evidence of a champion has the format of now; else PlumblineError."""
+    if evidence.get("format") != FORMAT:
+        raise PlumblineError(
+            f"{label}: its evidence has format {evidence.get('format')!r}, this version reads "
+            f"{FORMAT}; name another registry.model in {layout.PARAMS}: `plumbline run` "
+            "evaluates again, and makes a first champion there"
+        )
 
 
 def _read_origin(
@@ -99,21 +86,12 @@ def _read_origin(
     params, manifest, lag = None, None, None
     with contextlib.suppress(RegistryError):
         evidence = read_evidence(version)
-        _require_format(version, evidence)
+        require_format(version.label, evidence)
         lineage = evidence.get("lineage") or {}
         if _has_same_metric(evidence, task):
             lag = evidence["lag"]
         params, manifest = _fetch_making(version, evidence, slices)
     return ChampionOrigin(lineage, lag, params, manifest)
-
-
-def _require_format(version: RegisteredVersion, evidence: Mapping[str, Any]) -> None:
-    if evidence.get("format") != FORMAT:
-        raise PlumblineError(
-            f"{version.label}: its evidence has format {evidence.get('format')!r}, this version "
-            f"reads {FORMAT}; name another registry.model in {layout.PARAMS}: `plumbline run` "
-            "evaluates again, and makes a first champion there"
-        )
 
 
 def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plumbline.contract.params import Evaluation
+from plumbline.contract.records import Candidate
 from plumbline.contract.task import Metric
 from plumbline.evidence.compare import is_floor_reached, orient_scores
+from plumbline.evidence.seeds import compute_validation_score
 from plumbline.statistics import intervals
 from plumbline.statistics.intervals import Interval
 
@@ -24,6 +26,37 @@ class Choice:
     interval: Interval | None = None  # of that gain
     confidence: float | None = None  # of that interval
     costs: Mapping[str, float] | None = None  # of an answer, in the mean over validation
+
+
+def choose(candidates: Sequence[Candidate], metric: Metric, limits: Evaluation) -> Choice:
+    """Choose the winner by the scores on validation, which must be in one order."""
+    validation = {
+        candidate.name: candidate.validation.per_example[metric.name] for candidate in candidates
+    }
+    ranking = [candidate.name for candidate in rank_candidates(candidates, metric)]
+    costs = None
+    if metric.cost_unit:
+        costs = {candidate.name: candidate.validation.metrics["cost"] for candidate in candidates}
+    return choose_winner(validation, ranking, metric, limits, costs)
+
+
+def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
+    """Sort best first, by the validation split alone; of equal ones the smaller bundle is first.
+
+    A candidate with several seeds is ranked by their mean.
+    """
+
+    def make_key(candidate: Candidate) -> tuple[float, int, str]:
+        score = compute_validation_score(candidate, metric)
+        return -metric.sign * score, candidate.num_bytes, candidate.name
+
+    return sorted(candidates, key=make_key)
+
+
+def put_first(choice: Choice, candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
+    """Return the candidates with the winner first, the others as on validation."""
+    ranked = rank_candidates(candidates, metric)
+    return sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
 
 
 def choose_winner(

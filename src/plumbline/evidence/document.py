@@ -42,7 +42,7 @@ KEYS = (
     "params", "choice", "trials", "rehearsal", "lag", "notes",
     "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
     "flips", "changes", "slices", "uncertainty", "selective", "behaviour",
-    "digests", "answers", "export", "bundles", "hardware",
+    "digests", "answers", "export", "bundles", "hardware", "data", "metrics", "bound",
 )  # fmt: skip
 
 

@@ -15,14 +15,15 @@ from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes, data_changes
-from plumbline.evidence.champion import ChampionModel, ChampionOrigin, load_champion
+from plumbline.evidence.champion import ChampionModel, load_champion
+from plumbline.evidence.leaks import find_leaks
+from plumbline.evidence.records import DataFacts, LookFacts
 from plumbline.evidence.split_use import describe_use
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
-from plumbline.registry.ledger import Look
 from plumbline.sources.shown_params import digest_shown_params, hide_secrets_in_values
 
 if TYPE_CHECKING:
@@ -45,17 +46,12 @@ class Subjects:
 
     params: Params
     manifest: "pd.DataFrame"  # held-out rows, and of train one for each label
-    validation: Mapping[str, Any]  # reports/validation.json
+    data: DataFacts
     champion: ChampionModel | None
-    origin: ChampionOrigin | None  # what the champion was made from
     candidates: Mapping[str, str]  # the digest of each bundle of a candidate, by its name
-    look: Look  # the use of the test split that this evaluation is
     controls: Mapping[str, str]  # of candidates trained on shuffled answers: their bundles' digests
     baselines: Mapping[str, Predictor]
     inputs: Columns  # the predictor's columns of the test split
-    suite: str  # digest of the expectations that params ask for
-    checks: Mapping[str, str]  # these expectations by name, each with its severity
-    digests: Mapping[str, str]  # of the files in DIGESTED, and of params as they may be shown
     lineage: Mapping[str, str]
     changes: Mapping[str, Any] | None  # since the champion; None without a record of its making
 
@@ -75,25 +71,27 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     }
     use = describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
     look = ledger.record_look(params.registry.model, use)
-    origin = champion.origin if champion else None
     lineage = collect_lineage()
     checks = task.expectations.build_checks(params, manifest)
+    data = DataFacts(
+        digests=digest_files(),
+        validation=_select_acceptance(validation),
+        suite=runner.digest_suite(checks),
+        checks={check.name: check.severity for check in checks},
+        leaks=tuple(find_leaks(params, task)),
+        look=LookFacts(look.number, look.plan, look.first_plan, look.num_splits),
+    )
     return Subjects(
         params=params,
         manifest=manifest,
-        validation=validation,
+        data=data,
         champion=champion,
-        origin=origin,
         candidates=candidates,
-        look=look,
         controls=controls,
         baselines=task.scoring.build_baselines(params, layout.EXAMPLES),
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
-        suite=runner.digest_suite(checks),
-        checks={check.name: check.severity for check in checks},
-        digests=digest_files(),
         lineage=lineage,
-        changes=_compare_origins(origin, lineage, params.evaluation.slices),
+        changes=_compare_origins(champion, lineage, params.evaluation.slices),
     )
 
 
@@ -101,6 +99,16 @@ def digest_files() -> dict[str, str]:
     """Return the digests of what an evaluation reads; that of params.yaml is without secrets."""
     digests = {name: digest_path(path) for name, path in DIGESTED.items()}
     return digests | {"params": digest_shown_params(layout.PARAMS)}
+
+
+def _select_acceptance(validation: Mapping[str, Any]) -> dict[str, Any]:
+    """Select what the gate accepted reads of reports/validation.json."""
+    selected = {key: validation.get(key) for key in ("accepted", "manifest", "examples", "suite")}
+    checks = [
+        {key: check[key] for key in ("name", "severity", "passed")}
+        for check in validation.get("checks", [])
+    ]
+    return selected | {"checks": checks}
 
 
 def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
@@ -116,10 +124,13 @@ def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
 
 
 def _compare_origins(
-    origin: ChampionOrigin | None, lineage: Mapping[str, str], slices: Sequence[str]
+    champion: ChampionModel | None, lineage: Mapping[str, str], slices: Sequence[str]
 ) -> dict[str, Any] | None:
     """Compare params, data and code with those that made the champion."""
-    if origin is None or origin.params is None or origin.manifest is None:
+    if champion is None:
+        return None
+    origin = champion.origin
+    if origin.params is None or origin.manifest is None:
         return None
     return {
         "params": changes.compare_params(

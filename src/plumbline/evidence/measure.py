@@ -1,107 +1,116 @@
 """Second step of an evaluation: every subject answers the same held-out examples."""
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
-from plumbline.contract.trainings import locate_curve
-from plumbline.evidence.disagreement import Disagreement, measure_disagreement
+from plumbline.contract.trainings import list_trainings, locate_curve
+from plumbline.evidence.changes import find_flips
+from plumbline.evidence.choice import choose, put_first
+from plumbline.evidence.disagreement import measure_disagreement
 from plumbline.evidence.export_check import compare_export
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.latency import measure_latency
-from plumbline.evidence.leaks import find_leaks
-from plumbline.evidence.measurements import (
-    Measurements,
-    check_order,
-    choose,
-    name_others,
-    rank_candidates,
-)
 from plumbline.evidence.predictors import (
     guard_champion,
     open_candidate,
     open_control,
     score_split,
 )
-from plumbline.evidence.recorded_answers import Recording, rehearse_winner, score_and_record
-from plumbline.evidence.samples import (
-    answer_golden_rows,
-    build_reference,
-    collect_predictions,
+from plumbline.evidence.recorded_answers import (
+    Recording,
+    describe_rehearsal,
+    rehearse_winner,
+    score_and_record,
 )
-from plumbline.evidence.seeds import choose_shipped, score_seeds
-from plumbline.evidence.variants import measure_variants
+from plumbline.evidence.records import ChampionFacts, Measurements, RuntimeFacts
+from plumbline.evidence.samples import answer_golden_rows, build_reference
+from plumbline.evidence.scores import (
+    CHAMPION,
+    Key,
+    ScoreTable,
+    align_bound,
+    align_rows,
+    check_order,
+    name_answers,
+    name_form,
+)
+from plumbline.evidence.seeds import choose_shipped
+from plumbline.evidence.variants import measure_forms
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def measure(subjects: Subjects, task: Task[Params]) -> Measurements:
+@dataclass(frozen=True)
+class Exhibits:
+    """What people and other programs look at, and no gate does."""
+
+    candidates: Sequence[Candidate]  # with their tables and controls; the winner first
+    inputs: Columns  # the predictor's columns of validation, in the order of the scores there
+    golden: Mapping[str, Any]  # inputs, params and outputs that the packaged model must repeat
+    reference: "pd.DataFrame"  # answers that drift is measured against
+    flips: Mapping[str, Any] | None  # the validation examples that winner or champion alone has won
+
+
+def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhibits]:
     """Let every subject answer; PlumblineError names the one that cannot."""
-    params = subjects.params
+    params, metric = subjects.params, task.metric
     measured, recordings = _measure_candidates(subjects, task)
-    choice = choose(measured, subjects.manifest, params.evaluation, task)
-    # A stable sort: the winner first, the others as on validation.
-    ranked = rank_candidates(measured, task.metric)
-    candidates = sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
+    validation = [candidate.validation for candidate in measured]
+    check_order(subjects.manifest, "validation", validation, task)
+    choice = choose(measured, metric, params.evaluation)
+    candidates = put_first(choice, measured, metric)
     winner = candidates[0]
     digest = subjects.candidates[winner.bundle]
     predictor = open_candidate(winner.bundle, task, digest)
     recording = recordings[winner.name]
     announce(f"{winner.name} is the winner on validation; measures its forms and the baselines")
-    variants = measure_variants(winner, digest, predictor, subjects.inputs, task)
-    baselines = {
-        name: score_split(task, "test", baseline) for name, baseline in subjects.baselines.items()
-    }
-    controls = {
-        name: open_control(name, task, digest).score_split(task, "test")
-        for name, digest in subjects.controls.items()
-    }
-    champion, champion_validation, disagreement = _measure_champion(
-        subjects, winner, predictor, task
-    )
-    scores = [candidate.test for candidate in candidates]
-    scores += [variant.test for variant in variants]
-    scores += [*baselines.values(), *controls.values()]
-    if champion:
-        scores.append(champion)
-    others = name_others(winner.name, baselines, controls, variants, champion)
-    test_rows = check_order(subjects.manifest, "test", scores, task)
+    forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
+    scores = _list_candidate_scores(candidates)
+    for name, other in form_scores.items():
+        scores["form", name_form(winner.name, name), "test"] = other
+    for name, baseline in subjects.baselines.items():
+        scores["baseline", name, "test"] = score_split(task, "test", baseline)
+    controls = {}
+    for name, own in subjects.controls.items():
+        controls[name] = open_control(name, task, own).score_split(task, "test")
+        scores["control", layout.name_control(name), "test"] = controls[name]
+    inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
+    champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
+    on_test = [one for (_, _, split), one in scores.items() if split == "test"]
+    test_rows = check_order(subjects.manifest, "test", on_test, task)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
     slices = params.evaluation.slices
     export = compare_export(winner.bundle, digest, subjects, task)
-    package = rehearse_winner(winner, digest, predictor, golden, recording, task)
-    leaks = find_leaks(params, task)
+    rehearsal = rehearse_winner(winner, digest, predictor, golden, recording, task)
     announce("asks the behavioural tests")
-    return Measurements(
-        subjects=subjects,
-        metric=task.metric,
-        candidates=candidates,
-        choice=choice,
-        variants=variants,
-        baselines=baselines,
-        controls=controls,
-        champion=champion,
-        champion_validation=champion_validation,
-        validation_inputs=task.data.read_inputs(layout.EXAMPLES, "validation"),
-        disagreement=disagreement,
-        test_rows=test_rows,
+    behaviour = task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)
+    bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
+    facts = RuntimeFacts(
+        cost=_describe_costs(candidates),
+        forms=tuple(forms),
+        rehearsal=describe_rehearsal(rehearsal),
+        answers=tuple(recording.problems),
+        export=tuple(export),
+        behaviour=tuple(behaviour),
+    )
+    table = ScoreTable(metric, scores, align_bound(bound, test_rows), subjects.manifest)
+    exhibits = Exhibits(
+        candidates=[replace(one, control=controls.get(one.name)) for one in candidates],
+        inputs=inputs,
         golden=golden,
         reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
-        predictions=collect_predictions(subjects.manifest, candidates, others),
-        answers=tuple(recording.problems),
-        export=export,
-        package=package,
-        leaks=leaks,
-        bound=task.scoring.compute_bound(params, layout.EXAMPLES, "test"),
-        behaviour=task.scoring.check_behaviour(params, layout.EXAMPLES, predictor),
+        flips=flips,
     )
+    return Measurements(subjects.data, table, champion, facts), exhibits
 
 
 def measure_candidate(
@@ -136,7 +145,7 @@ def _measure_candidates(
     measured = []
     for name, recording in recordings.items():
         announce(f"scores {name} on validation and test, and measures its latency")
-        seeds = score_seeds(subjects, name, task)
+        seeds = _score_seeds(subjects, name, task)
         shipped = choose_shipped(seeds, task.metric) if seeds else None
         bundle_name = shipped.bundle if shipped else name
         digest = subjects.candidates[bundle_name]
@@ -145,19 +154,71 @@ def _measure_candidates(
     return measured, recordings
 
 
+def _score_seeds(subjects: Subjects, candidate: str, task: Task[Params]) -> list[SeedScores]:
+    """Score every training of `candidate` on both splits; none where it has one seed."""
+    trainings = list_trainings(subjects.params, candidate)
+    if len(trainings) == 1:
+        return []
+    seeds = []
+    for seed, name in trainings.items():
+        predictor = open_candidate(name, task, subjects.candidates[name])
+        validation = predictor.score_split(task, "validation")
+        seeds.append(SeedScores(seed, name, validation, predictor.score_split(task, "test")))
+    return seeds
+
+
+def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]:
+    scores: dict[Key, Scores] = {}
+    for candidate in candidates:
+        scores["candidate", candidate.name, "validation"] = candidate.validation
+        scores["candidate", candidate.name, "test"] = candidate.test
+        for each in candidate.seeds:
+            name = name_answers(candidate.name, each.seed)
+            scores["seed", name, "validation"] = each.validation
+            scores["seed", name, "test"] = each.test
+    return scores
+
+
 def _measure_champion(
-    subjects: Subjects, winner: Candidate, predictor: Predictor, task: Task[Params]
-) -> tuple[Scores | None, Scores | None, Disagreement | None]:
-    """Return the champion's scores of test and validation, and where it and the winner differ."""
-    if subjects.champion is None:
-        return None, None, None
+    subjects: Subjects,
+    winner: Candidate,
+    predictor: Predictor,
+    inputs: Columns,
+    scores: dict[Key, Scores],
+    task: Task[Params],
+) -> tuple[ChampionFacts | None, dict[str, Any] | None]:
+    """Add the champion's scores of test; return what is known of it, and what it won and lost.
+
+    Rows of the test split are not listed: who knows them can learn them by heart.
+    """
+    champion = subjects.champion
+    if champion is None:
+        return None, None
     announce("scores the champion")
     renames = subjects.changes["data"]["renames"] if subjects.changes else {}
-    guarded = guard_champion(subjects.champion, renames)
+    guarded = guard_champion(champion, renames)
     test = guarded.score_split(task, "test")
     validation = guarded.score_split(task, "validation")
-    disagreement = measure_disagreement((winner.test, test), (predictor, guarded), subjects.inputs)
-    return test, validation, disagreement
+    scores["champion", CHAMPION, "test"] = test
+    differing = measure_disagreement((winner.test, test), (predictor, guarded), subjects.inputs)
+    facts = ChampionFacts(
+        model=champion.model,
+        version=champion.version,
+        bundle=champion.bundle,
+        metrics=test.metrics,
+        lag=champion.origin.lag,
+        changes=subjects.changes,
+        **differing.describe(),
+    )
+    rows = align_rows(subjects.manifest, "validation", winner.validation)
+    metric = task.metric.row_metric
+    flips = find_flips(rows["id"].tolist(), inputs, winner.validation, validation, metric)
+    return facts, flips
+
+
+def _describe_costs(candidates: Sequence[Candidate]) -> dict[str, dict[str, float]]:
+    """Return what each candidate costs to run; it differs from run to run."""
+    return {one.name: {**one.latency_ms, "num_bytes": one.num_bytes} for one in candidates}
 
 
 def _read_history(path: Path) -> "pd.DataFrame | None":

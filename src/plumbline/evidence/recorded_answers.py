@@ -128,6 +128,18 @@ def rehearse_winner(
     return replace(rehearsal, problems=(*rehearsal.problems, *problems))
 
 
+def describe_rehearsal(rehearsal: Rehearsal) -> dict[str, Any]:
+    """Describe how the packaged winner was asked again: which rows, and how far from all else."""
+    return {
+        "num_rows": rehearsal.num_rows,
+        "num_singles": rehearsal.num_singles,
+        "seed": rehearsal.seed,
+        "longest_ms": rehearsal.longest_ms,
+        "rss_mb": rehearsal.rss_mb,
+        "problems": list(rehearsal.problems),
+    }
+
+
 def _compare_scores(
     measured: Scores, predictor: Predictor, answers: Sequence[Sequence[str]], task: Task[Any]
 ) -> list[str]:

@@ -1,13 +1,10 @@
-"""The answers that an evaluation keeps: golden rows, the reference of drift, all predictions."""
+"""The answers that an evaluation keeps: golden rows, and the reference of drift."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
-from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
 
 if TYPE_CHECKING:
@@ -50,60 +47,6 @@ def build_reference(
             columns[f"output.{field.name}"] = outputs[field.name]
     known = list(dict.fromkeys(["label", *slices]))
     return pd.DataFrame(columns).join(test_rows[known].iloc[picked].reset_index(drop=True))
-
-
-def collect_predictions(
-    manifest: "pd.DataFrame",
-    candidates: Sequence[Candidate],
-    others: Mapping[str, Scores],
-) -> "pd.DataFrame":
-    """Build one row for each example and predictor, for later comparisons pair by pair.
-
-    `others` are scores of the test split, by the name that they get in the table.
-    """
-    import pandas as pd
-
-    parts = []
-    for candidate in candidates:
-        parts.append(_tag_scores(manifest, candidate.name, "validation", candidate.validation))
-        parts.append(_tag_scores(manifest, candidate.name, "test", candidate.test))
-        for each in candidate.seeds:
-            name = name_answers(candidate.name, each.seed)
-            parts.append(_tag_scores(manifest, name, "validation", each.validation))
-            parts.append(_tag_scores(manifest, name, "test", each.test))
-    for name, scores in others.items():
-        parts.append(_tag_scores(manifest, name, "test", scores))
-    return pd.concat(parts, ignore_index=True)
-
-
-def name_answers(candidate: str, seed: int | str) -> str:
-    """Return the name in the table of what the training of `candidate` with `seed` answered."""
-    return f"{candidate}@seed{seed}"
-
-
-def align_rows(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFrame":
-    """Return the manifest's rows of `split` in the order of `scores`.
-
-    `scores` name their ids, or are in the order of the manifest. PlumblineError where the examples
-    are different ones.
-    """
-    rows = manifest[manifest["split"] == split]
-    if "id" in scores.per_example:
-        ids = scores.per_example["id"]
-        if sorted(ids) == sorted(rows["id"]) and rows["id"].is_unique:
-            return rows.set_index("id", drop=False).loc[ids]
-    elif all(len(values) == len(rows) for values in scores.per_example.values()):
-        return rows
-    raise PlumblineError(
-        f"the {split} examples are not those in {layout.MANIFEST}; run `dvc repro ingest`"
-    )
-
-
-def _tag_scores(manifest: "pd.DataFrame", name: str, split: str, scores: Scores) -> "pd.DataFrame":
-    import pandas as pd
-
-    ids = align_rows(manifest, split, scores)["id"].to_numpy()
-    return pd.DataFrame({"candidate": name, "split": split} | scores.per_example | {"id": ids})
 
 
 def _spread_rows(total: int, wanted: int) -> list[int]:

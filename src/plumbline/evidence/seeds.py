@@ -6,26 +6,9 @@ Which one ships is decided here, from the answers on validation: train leaves al
 from collections.abc import Sequence
 from typing import Any
 
-from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Scores, SeedScores
-from plumbline.contract.task import Metric, Task
-from plumbline.contract.trainings import list_trainings
-from plumbline.evidence.gather import Subjects
-from plumbline.evidence.predictors import open_candidate
+from plumbline.contract.task import Metric
 from plumbline.statistics.seeds import SeedSpread, estimate_spread, find_median_seed
-
-
-def score_seeds(subjects: Subjects, candidate: str, task: Task[Params]) -> list[SeedScores]:
-    """Score every training of `candidate` on both splits; none where it has one seed."""
-    trainings = list_trainings(subjects.params, candidate)
-    if len(trainings) == 1:
-        return []
-    seeds = []
-    for seed, name in trainings.items():
-        predictor = open_candidate(name, task, subjects.candidates[name])
-        validation = predictor.score_split(task, "validation")
-        seeds.append(SeedScores(seed, name, validation, predictor.score_split(task, "test")))
-    return seeds
 
 
 def choose_shipped(seeds: Sequence[SeedScores], metric: Metric) -> SeedScores:

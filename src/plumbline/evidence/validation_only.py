@@ -13,9 +13,9 @@ from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.evidence import document
-from plumbline.evidence.choice import Choice
-from plumbline.evidence.measurements import choose
+from plumbline.evidence.choice import Choice, choose
 from plumbline.evidence.predictors import open_candidate
+from plumbline.evidence.scores import check_order
 from plumbline.evidence.seeds import choose_shipped
 from plumbline.process.files import write_aside, write_json
 
@@ -34,7 +34,8 @@ def score_validation(params: Params, task: Task[Params]) -> tuple[dict[str, Scor
     """
     measured = [_measure_candidate(params, name, task) for name in sorted(params.candidates)]
     manifest = Manifest(layout.MANIFEST).read_held_out()
-    choice = choose(measured, manifest, params.evaluation, task)
+    check_order(manifest, "validation", [candidate.validation for candidate in measured], task)
+    choice = choose(measured, task.metric, params.evaluation)
     scores = {candidate.name: candidate.validation for candidate in measured}
     return {name: scores[name] for name in choice.ranking}, choice
 

@@ -158,12 +158,6 @@ def read_history(name: str) -> list[Entry]:
         return desk.entries
 
 
-def read_whole_journal(name: str) -> list[Entry]:
-    """Read the entries of all models, once journal and registry agree on this one."""
-    with open_desk(name) as desk:
-        return desk.journal
-
-
 def find_champion(name: str) -> Entry | None:
     """Find the decision that made the present champion, once journal and registry agree."""
     with open_desk(name) as desk:

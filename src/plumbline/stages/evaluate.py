@@ -1,6 +1,7 @@
 """evaluate: every candidate and the champion answer the same held-out examples; gates decide.
 
-Four steps in a line: gather what is compared, measure it, judge that, write the reports.
+Five steps in a line: gather what is compared, measure it, write that down, judge what was written,
+write the reports.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,9 @@ from plumbline.contract.task import Task
 from plumbline.evidence import document, tracked_metrics, validation_only
 from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
-from plumbline.evidence.judge import Judgement, judge
-from plumbline.evidence.measure import measure
-from plumbline.evidence.measurements import Measurements
+from plumbline.evidence.judge import judge
+from plumbline.evidence.measure import Exhibits, measure
+from plumbline.evidence.records import store_measurements
 from plumbline.evidence.withholding import is_withheld, withhold_figures
 from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
@@ -34,10 +35,10 @@ if TYPE_CHECKING:
 def evaluate(params: Params, task: Task[Params]) -> None:
     """Compare, judge, and write reports/; evidence.json is the last file.
 
-    The others are golden.json, reference.parquet, plots/, predictions.parquet, metrics.json,
-    report.html and model_card.md; they are written after the verdict is known. A bad result is not
-    an error. Where no verdict can be reached, evidence.json says `error` and why, and
-    PlumblineError is raised. Inside an experiment of DVC only validation is scored.
+    predictions.parquet is written before the verdict; golden.json, reference.parquet, plots/,
+    metrics.json, report.html and model_card.md once it is known. A bad result is not an error.
+    Where no verdict can be reached, evidence.json says `error` and why, and PlumblineError is
+    raised. Inside an experiment of DVC only validation is scored.
     """
     experiment.set_marker(present=experiment.is_trial_run(params))
     _write_failure(params, task, "evaluation did not come to its end")
@@ -47,11 +48,14 @@ def evaluate(params: Params, task: Task[Params]) -> None:
     try:
         announce("reads the data and what is compared")
         subjects = gather(params, task)
-        measurements = measure(subjects, task)
+        measured, exhibits = measure(subjects, task)
+        facts, recorded = store_measurements(measured)
         announce("asks the gates")
-        judgement = judge(measurements, params)
+        judgement = judge(recorded, params)
         announce("draws the figures and writes reports/")
-        evidence = write(measurements, judgement, task)
+        _write_exhibits(exhibits)
+        evidence = build_evidence(facts, judgement, subjects, exhibits, task)
+        evidence = _write_reports(evidence, params, exhibits, task)
     except PlumblineError as error:
         _write_failure(params, task, str(error))
         raise
@@ -97,25 +101,25 @@ def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:
     )
 
 
-def write(measurements: Measurements, judgement: Judgement, task: Task[Params]) -> dict[str, Any]:
-    """Write reports/, evidence.json last, and return the evidence."""
-    subjects = measurements.subjects
-    winner = measurements.winner
-    write_json(layout.GOLDEN, measurements.golden)
+def _write_exhibits(exhibits: Exhibits) -> None:
+    write_json(layout.GOLDEN, exhibits.golden)
     with write_aside(layout.DRIFT_REFERENCE) as path:
-        measurements.reference.to_parquet(path, index=False)
-    with write_aside(layout.PREDICTIONS) as path:
-        measurements.predictions.to_parquet(path, index=False)
-    evidence = build_evidence(measurements, judgement, task)
+        exhibits.reference.to_parquet(path, index=False)
+
+
+def _write_reports(
+    evidence: dict[str, Any], params: Params, exhibits: Exhibits, task: Task[Params]
+) -> dict[str, Any]:
+    """Write metrics, plots and pages, evidence.json last, and return the evidence."""
+    winner = exhibits.candidates[0]
     write_json(layout.METRICS, document.extract_metrics(withhold_figures(evidence)))
     figures = []
     tables = winner.validation.tables
     if not is_withheld(evidence):
-        candidates = measurements.list_candidates_with_controls()
-        figures = task.scoring.draw_figures(subjects.params, candidates)
+        figures = task.scoring.draw_figures(params, list(exhibits.candidates))
         tables = winner.test.tables
     _write_plots(tables, figures)
-    report.write_report(evidence, winner, figures, measurements.validation_inputs)
+    report.write_report(evidence, winner, figures, exhibits.inputs)
     write_card(evidence)
     evidence = document.seal_with_pages(evidence)
     write_json(layout.EVIDENCE, evidence)

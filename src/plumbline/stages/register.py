@@ -14,8 +14,8 @@ from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.evidence import document
-from plumbline.evidence.evidence_check import verify_evidence
 from plumbline.evidence.gates.remedies import list_failures
+from plumbline.evidence.verify import require_bundles, verify_evidence
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.process.lineage import collect_lineage
@@ -86,7 +86,7 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts | 
 
 def _register_verified(params: Params, task: Task[Params], evidence: dict[str, Any]) -> None:
     """Register the winner, once the verdict, promote or keep, follows from the evidence again."""
-    verify_evidence(evidence, params, task)
+    _verify(evidence, params, task)
     key = signing.find_private_key()
     if key is not None:
         signatures.check_private_key(key)  # before there is a version, which would be unsigned
@@ -108,6 +108,13 @@ def _find_earlier_version(params: Params, evidence: Mapping[str, Any]) -> str | 
     with open_desk(params.registry.model) as desk:
         version = registrations.find_version(desk, evidence["digests"]["bundle"])
     return str(version.version) if version else None
+
+
+def _verify(evidence: dict[str, Any], params: Params, task: Task[Params]) -> None:
+    """Judge what evaluate recorded once more; EvidenceError where another verdict follows."""
+    announce("derives the verdict again from every answer")
+    require_bundles(evidence, params)
+    verify_evidence(evidence, params, task)
 
 
 def _register_winner(
@@ -183,8 +190,8 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
     """
     failures = list_failures(withhold_figures(evidence))
     reasons = [show_line(line) for failure in failures for line in failure.lines]
+    _verify(evidence, params, task)
     try:
-        verify_evidence(evidence, params, task)
         with _explain_failures(), open_desk(params.registry.model) as desk:
             _record_refusal(desk, evidence)
     except RegistryError as error:

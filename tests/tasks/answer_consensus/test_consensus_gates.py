@@ -6,36 +6,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.questions import Facts, ask_gate
 from tests.support.small_answers import small_params, write_examples
 
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Bound
 from plumbline.contract.task import SPLITS
 from plumbline.evidence import gates
-from plumbline.evidence.choice import Choice
-from plumbline.registry.ledger import Look
 from tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
 from tasks.answer_consensus.data.storage import write_answers, write_setting
 from tasks.answer_consensus.expectations import build_checks, build_table
 from tasks.answer_consensus.scoring import check_behaviour, compute_bound
 from tasks.answer_consensus.task import TASK
 
-PLAN = "20 uses at 0.95"
 
-
-def ask_gate(name: str, **facts: Any) -> gates.Ruling:
-    """Run one gate on these findings; what is not given is None."""
-    blank: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
-    blank |= {
-        "metric": TASK.metric,
-        "limits": small_params().evaluation,
-        "choice": Choice("set", ("set",), "set is the best on validation"),
-        "look": Look("question", "split", PLAN, 1, first_plan=PLAN),
-        "level": 0.05 / 20,
-        "champion_lag": 0.0,
-    }
-    check = next(gate.check for gate in gates.GATES if gate.name == name)
-    return check(gates.Findings(**blank | facts))
+def ask(name: str, **facts: Any) -> gates.GateResult:
+    """Run one gate on these facts."""
+    return ask_gate(name, Facts(TASK.metric, **{"limits": small_params().evaluation} | facts))
 
 
 def score(num_right: int, only_other: int = 0) -> np.ndarray:
@@ -51,13 +38,13 @@ def test_three_questions_more_of_198_show_nothing(only_other: int) -> None:
     claim = score(173, only_other)
     assert claim.mean() == pytest.approx(0.874, abs=5e-4)
     assert single.mean() == pytest.approx(0.859, abs=5e-4)
-    baselines = ask_gate("baselines", winner=claim, baselines={"best_single": single})
+    baselines = ask("baselines", winner=claim, baselines={"best_single": single})
     assert baselines.status == "fail"
     assert "+0.0152 over best_single" in baselines.reason
-    champion = ask_gate("champion", winner=claim, champion=single)
+    champion = ask("champion", winner=claim, champion=single)
     assert champion.status == "fail"
     limits = small_params().evaluation.model_copy(update={"max_detectable_difference": 0.03})
-    power = ask_gate("power", winner=claim, champion=single, limits=limits)
+    power = ask("power", winner=claim, champion=single, limits=limits)
     assert power.status == "fail"
     assert "It needs more rows" in power.reason
 
@@ -72,13 +59,13 @@ def test_one_invented_answer_is_refused_and_what_some_agent_said_is_not(examples
     assert isinstance(bound.limit, np.ndarray)
     assert "whoever knows the generator reaches 0.9" in bound.reason
     possible = bound.limit.copy()
-    assert ask_gate("bounds", winner=possible, bound=bound).status == "pass"
+    assert ask("bounds", winner=possible, bound=bound).status == "pass"
     impossible = np.flatnonzero(possible == 0)
     assert len(impossible) > 0
     possible[impossible[0]] = 1.0
-    assert ask_gate("bounds", winner=possible, bound=bound).status == "fail"
+    assert ask("bounds", winner=possible, bound=bound).status == "fail"
     plain = Bound(float(bound.limit.mean()), "the mean of the same limits")
-    assert ask_gate("bounds", winner=possible, bound=plain).status == "pass"
+    assert ask("bounds", winner=possible, bound=plain).status == "pass"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +77,7 @@ def test_one_topic_is_no_fault_and_one_right_answer_is(answers: list[str], statu
 
     rows = [{"split": "train", "label": "rare", "right_answer": "a"}]
     rows += [{"split": "test", "label": "short", "right_answer": answer} for answer in answers]
-    coverage = ask_gate("coverage", manifest=pd.DataFrame(rows))
+    coverage = ask("coverage", manifest=pd.DataFrame(rows))
     assert coverage.status == status
 
 

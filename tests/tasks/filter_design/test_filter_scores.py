@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.questions import Facts, ask_gate
 from tests.support.small_filters import KINDS, build_params, build_specification, write_examples
 
 from plumbline.contract.records import Bound, Candidate, Scores
@@ -60,13 +61,10 @@ def ask(**values: Any) -> tuple[dict[str, list[Any]], dict[str, list[Any]]]:
     return columns, TextbookPredictor().predict(columns)
 
 
-def ask_bounds(bound: Bound, met: np.ndarray) -> gates.Ruling:
+def ask_bounds(bound: Bound, met: np.ndarray) -> gates.GateResult:
     """Run the gate on these test scores."""
-    facts: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
-    facts |= {"metric": TASK.metric, "limits": build_params().evaluation}
-    facts |= {"bound": bound, "winner": met}
-    check = next(gate.check for gate in gates.GATES if gate.name == "bounds")
-    return check(gates.Findings(**facts))
+    limits = build_params().evaluation
+    return ask_gate("bounds", Facts(TASK.metric, limits, bound=bound, winner=met))
 
 
 @pytest.fixture(scope="module")

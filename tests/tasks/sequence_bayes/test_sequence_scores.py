@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.questions import Facts, ask_gate
 from tests.support.small_sequences import build_params, list_values, write_examples
 
 from plumbline.contract.records import Bound
@@ -51,13 +52,10 @@ class Oracle:
         return estimate_epistemic(model, rows, plan, self._prior.max_history).tolist()
 
 
-def ask_bounds(bound: Bound, regret: np.ndarray) -> gates.Ruling:
+def ask_bounds(bound: Bound, regret: np.ndarray) -> gates.GateResult:
     """Run the gate on these test scores."""
-    facts: dict[str, Any] = dict.fromkeys(gates.Findings.__dataclass_fields__)
-    facts |= {"metric": TASK.metric, "limits": build_params().evaluation}
-    facts |= {"bound": bound, "winner": regret}
-    check = next(gate.check for gate in gates.GATES if gate.name == "bounds")
-    return check(gates.Findings(**facts))
+    limits = build_params().evaluation
+    return ask_gate("bounds", Facts(TASK.metric, limits, bound=bound, winner=regret))
 
 
 @pytest.fixture(scope="module")

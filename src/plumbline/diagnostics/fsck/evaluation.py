@@ -8,7 +8,7 @@ from plumbline.contract.errors import BundleError, PlumblineError, StaleEvidence
 from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import document
-from plumbline.evidence.evidence_check import JUDGED, verify_judged_scores
+from plumbline.evidence.verify import verify_evidence
 
 
 def check_bundles() -> list[DiagnosticResult]:
@@ -25,19 +25,19 @@ def check_bundles() -> list[DiagnosticResult]:
 
 
 def check_evidence() -> DiagnosticResult:
-    """Count the scores again; what cannot be counted here is a warning."""
+    """Judge what was recorded once more; what is out of date here is a warning."""
     if not layout.EVIDENCE.exists():
         return DiagnosticResult("evidence", True, "nothing was evaluated here")
     try:
         params = load_params(layout.PARAMS)
         evidence = document.read_evidence(params)
-        verify_judged_scores(evidence, load_task(params.task))
+        verify_evidence(evidence, params, load_task(params.task))
     except StaleEvidenceError as error:
         return _report(error, is_ok=True)
     except PlumblineError as error:
         return _report(error, is_ok=False)
-    if evidence["verdict"] in JUDGED:
-        message = "its scores follow from the answers; `plumbline verdict` asks its gates again"
+    if evidence["verdict"] != "error":
+        message = "its verdict follows from the answers that were recorded"
         return DiagnosticResult("evidence", True, message)
     return DiagnosticResult("evidence", True, f"{evidence['verdict']}: nothing is registered")
 

@@ -1,13 +1,15 @@
 """The questions that a winner must answer before anything may be promoted.
 
 A gate is one function `check_<name>` and one row of GATES. To add one, write the function in the
-file of its kind, add what it reads to `findings.py`, and add the row. Its figures are withheld of a
-model that is not promoted, unless `evidence/withholding.py` names it among those without scores.
+file of its kind, and add the row; where it has more to show than a figure, also a function that
+returns keys of evidence.json. What it computes of measurements is in `question.py`. Its figures
+are withheld of a model that is not promoted, unless `evidence/withholding.py` names it among those
+without scores.
 """
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from plumbline.evidence.gates import (
     behaviour,
@@ -18,9 +20,9 @@ from plumbline.evidence.gates import (
     production,
     quality,
 )
-from plumbline.evidence.gates.findings import Burden, Findings, GateResult, Ruling
+from plumbline.evidence.gates.question import Burden, GateQuestion, GateResult, Ruling
 
-__all__ = ["GATES", "Findings", "Gate", "GateResult", "Ruling", "run_gates"]
+__all__ = ["GATES", "Gate", "GateQuestion", "GateResult", "Ruling", "run_gates"]
 
 # Who has to prove what; see `Burden`.
 HOLD: Burden = "must hold"
@@ -34,7 +36,8 @@ class Gate(NamedTuple):
     name: str
     question: str
     burden: Burden
-    check: Callable[[Findings], Ruling]
+    check: Callable[[GateQuestion], Ruling]
+    describe: Callable[[GateQuestion], dict[str, Any]] = lambda _: {}  # what it found
 
 
 GATES = (
@@ -62,8 +65,20 @@ GATES = (
     ),
     Gate("floor", "Is it good enough?", SHOWN, quality.check_floor),
     Gate("test_split", "Is it the test split of the champion?", HOLD, held_out.check_test_split),
-    Gate("champion", "Is it better than the champion?", SHOWN, comparison.check_champion),
-    Gate("slices", "Is any group harmed?", NOT_DISPROVED, comparison.check_slices),
+    Gate(
+        "champion",
+        "Is it better than the champion?",
+        SHOWN,
+        comparison.check_champion,
+        comparison.describe_champion,
+    ),
+    Gate(
+        "slices",
+        "Is any group harmed?",
+        NOT_DISPROVED,
+        comparison.check_slices,
+        comparison.describe_slices,
+    ),
     Gate(
         "calibration",
         "Do its probabilities mean anything?",
@@ -71,21 +86,33 @@ GATES = (
         production.check_calibration,
     ),
     Gate(
-        "uncertainty", "Does its doubt point at its errors?", NOT_DISPROVED, doubt.check_uncertainty
+        "uncertainty",
+        "Does its doubt point at its errors?",
+        NOT_DISPROVED,
+        doubt.check_uncertainty,
+        doubt.describe_uncertainty,
     ),
     Gate(
         "selective",
         "Where it answers, is it wrong as rarely as stated?",
         SHOWN,
         doubt.check_selective,
+        doubt.describe_selective,
     ),
-    Gate("behaviour", "Does it know the obvious?", NOT_DISPROVED, behaviour.check_behaviour),
+    Gate(
+        "behaviour",
+        "Does it know the obvious?",
+        NOT_DISPROVED,
+        behaviour.check_behaviour,
+        behaviour.describe_tests,
+    ),
     Gate("budget", "Can it be run in production?", NOT_DISPROVED, production.check_budget),
     Gate(
         "parity",
         "Does the form that is served answer as the one that was trained?",
         NOT_DISPROVED,
         production.check_parity,
+        production.describe_forms,
     ),
     Gate(
         "export",
@@ -95,18 +122,26 @@ GATES = (
     ),
     Gate("answers", "Does every answer agree with itself?", HOLD, production.check_answers),
     Gate("replay", "Is what is packaged what was measured?", HOLD, production.check_replay),
-    Gate("power", "Can this test split tell?", SHOWN, comparison.check_power),
+    Gate(
+        "power",
+        "Can this test split tell?",
+        SHOWN,
+        comparison.check_power,
+        comparison.describe_looks,
+    ),
 )
 
 
-def run_gates(findings: Findings) -> list[GateResult]:
+def run_gates(question: GateQuestion) -> list[GateResult]:
     """Ask every gate, in the order of GATES; one that cannot be computed fails, with the reason."""
-    return [_run_gate(gate, findings) for gate in GATES]
+    return [_run_gate(gate, question) for gate in GATES]
 
 
-def _run_gate(gate: Gate, findings: Findings) -> GateResult:
+def _run_gate(gate: Gate, question: GateQuestion) -> GateResult:
+    details: dict[str, Any] = {}
     try:
-        ruling = gate.check(findings)
+        details = gate.describe(question)
+        ruling = gate.check(question)
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         ruling = Ruling("fail", f"cannot be computed: {type(error).__name__}: {error}")
     if ruling.measured is not None and not math.isfinite(ruling.measured):
@@ -120,4 +155,5 @@ def _run_gate(gate: Gate, findings: Findings) -> GateResult:
         threshold=ruling.threshold,
         interval=ruling.interval,
         reason=ruling.reason,
+        details=details,
     )

@@ -7,13 +7,13 @@ either way.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from plumbline.contract.params import Behaviour
 from plumbline.contract.records import Case
-from plumbline.evidence.gates.findings import DISPROOF_LEVEL, Findings, Ruling, Status
+from plumbline.evidence.gates.question import DISPROOF_LEVEL, GateQuestion, Ruling, Status
 from plumbline.statistics.intervals import Interval, compute_proportion_interval
 
 ROUNDING = 1e-9  # of a product of floats
@@ -40,11 +40,11 @@ class JudgedTest:
         return self.case.num_passed / self.case.num_cases
 
 
-def check_behaviour(findings: Findings) -> Ruling:
+def check_behaviour(question: GateQuestion) -> Ruling:
     """Must not be disproved: fail where significantly fewer cases of a test pass than required."""
-    if not findings.behaviour:
+    if not question.runtime.behaviour:
         raise ValueError("the task has no behavioural case")
-    judged = judge_tests(findings.behaviour, findings.limits.min_behaviour)
+    judged = judge_tests(question.runtime.behaviour, question.limits.min_behaviour)
     tests = [test for test in judged if test.status != "not-applicable"]
     if not tests:
         reason = f"none of {len(judged)} tests has enough cases in these data to tell"
@@ -68,11 +68,13 @@ def judge_tests(cases: Sequence[Case], limits: Behaviour) -> list[JudgedTest]:
     return [_judge_test(case, shares[case.kind], level) for case in cases]
 
 
-def describe_tests(cases: Sequence[Case], limits: Behaviour) -> Iterator[dict[str, Any]]:
-    """Yield what evidence.json says of each test."""
-    for test in judge_tests(cases, limits):
+def describe_tests(question: GateQuestion) -> dict[str, Any]:
+    """Describe each test, and how it was judged."""
+    tests = []
+    for test in judge_tests(question.runtime.behaviour, question.limits.min_behaviour):
         judged = {"required": test.required, "interval": test.interval, "status": test.status}
-        yield asdict(test.case) | judged
+        tests.append(asdict(test.case) | judged)
+    return {"behaviour": tests}
 
 
 def _judge_test(case: Case, required: float, level: float) -> JudgedTest:

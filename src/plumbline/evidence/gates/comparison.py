@@ -2,84 +2,114 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.gates.findings import DISPROOF_LEVEL, Findings, Ruling, Status
-from plumbline.statistics import power
+from plumbline.evidence.gates.question import DISPROOF_LEVEL, GateQuestion, Ruling, Status
+from plumbline.statistics import intervals, power
 from plumbline.statistics.intervals import Interval
 
 
-def check_champion(findings: Findings) -> Ruling:
+def check_champion(question: GateQuestion) -> Ruling:
     """Pass if the winner may follow the champion; a fail is not a fault: the champion stays."""
-    if findings.champion is None:
+    if question.champion is None:
         return Ruling("not-applicable", "there is no champion to compare with")
-    comparison = findings.champion_comparison
+    comparison = question.champion_comparison
     if comparison is None:
         return Ruling("fail", "no significance is left for this test split; see the gate power")
-    if findings.limits.champion.policy == "not-worse" and findings.champion_lag is None:
+    if question.limits.champion.policy == "not-worse" and question.champion_lag is None:
         return Ruling(
             "fail",
             "the registry has no evidence of the champion by this metric, so what it lost already "
             "against former ones is not known; set evaluation.champion.policy to better",
         )
-    if np.array_equal(findings.winner, findings.champion):
+    if np.array_equal(question.winner, question.champion):
         return Ruling("fail", "its score equals the champion's on every test example", 0.0)
     low, high = comparison.interval
     reason = (
         f"{comparison.difference:+.4f} over the champion, {low:+.4f} to {high:+.4f} "
-        f"at {1 - findings.level:.2%}"
+        f"at {1 - question.level:.2%}"
     )
-    if findings.seeds is not None:
+    if question.seeds is not None:
         reason += (
-            f", in the mean over {findings.seeds.num_seeds} seeds, which make "
+            f", in the mean over {question.seeds.num_seeds} seeds, which make "
             f"{comparison.seed_reach:.4f} of it to each side "
-            f"(spread {findings.seeds.deviation:.4f}); the training that ships alone: "
+            f"(spread {question.seeds.deviation:.4f}); the training that ships alone: "
             f"{comparison.shipped.low:+.4f} to {comparison.shipped.high:+.4f}"
         )
     if comparison.p_value is not None:
         reason += f", exact McNemar p = {comparison.p_value:.2g}"
-    if findings.limits.champion.policy == "better":
+    if question.limits.champion.policy == "better":
         reason += f"; required: more than {comparison.required:+g}"
     else:
         reason += f"; required: no less than {comparison.required:+.4g}"
-        if findings.champion_lag:
-            reason += f", since the champion lost {findings.champion_lag:.4f} against former ones"
+        if question.champion_lag:
+            reason += f", since the champion lost {question.champion_lag:.4f} against former ones"
     status: Status = "pass" if comparison.won else "fail"
     return Ruling(status, reason, comparison.difference, comparison.required, comparison.interval)
 
 
-def check_slices(findings: Findings) -> Ruling:
+def describe_champion(question: GateQuestion) -> dict[str, Any]:
+    """Describe the comparison: None without a champion or without significance left."""
+    found = question.champion_comparison
+    if found is None or question.champion is None:
+        return {"comparison": None, "lag": question.lag}
+    discordant: tuple[int | None, int | None] = (None, None)
+    if question.metric.kind == "binary":
+        discordant = intervals.count_discordant(question.winner, question.champion)
+    described: dict[str, Any] = {
+        "difference": found.difference,
+        "low": found.interval.low,
+        "high": found.interval.high,
+        "p_value": found.p_value,
+        "level": question.level,
+        "confidence": 1 - question.level,
+        "only_challenger": discordant[0],
+        "only_champion": discordant[1],
+    }
+    if question.seeds is not None:
+        described["seeds"] = asdict(question.seeds) | {"reach": found.seed_reach}
+    return {"comparison": described, "lag": question.lag}
+
+
+def check_slices(question: GateQuestion) -> Ruling:
     """Fail if a group loses significantly more than the margin (after Holm 1979).
 
     Also fail where a column has no group that is large enough to judge, and where params ask that
     no loss goes unseen and a group is too small for that.
     """
-    limits = findings.limits
+    limits = question.limits
     if not limits.slices:
         return Ruling("not-applicable", "evaluation.slices in params.yaml names no column")
-    judged = {slice_.column for slice_ in findings.slices}
+    judged = {slice_.column for slice_ in question.slices}
     for column in limits.slices:
         if column not in judged:
             reason = f"no group of {column} has {limits.min_slice_rows} test rows to judge it by"
             return Ruling("fail", reason)
-    worst = min(findings.slices, key=lambda slice_: (slice_.p_adjusted, slice_.difference))
+    worst = min(question.slices, key=lambda slice_: (slice_.p_adjusted, slice_.difference))
     limit = -limits.max_slice_loss
     interval = Interval(worst.difference_low, worst.difference_high)
     if worst.p_adjusted <= DISPROOF_LEVEL:
         reason = f"{_describe_loss(worst)}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
-    blindest = max(findings.slices, key=_rate_blindness)
+    blindest = max(question.slices, key=_rate_blindness)
     most = limits.max_undetectable_slice_loss
     if most is not None and _rate_blindness(blindest) > most:
         reason = f"{_describe_blindness(blindest)}; at most {most:g} is allowed: collect more rows"
         return Ruling("fail", reason, blindest.detectable_loss, most)
-    reason = f"{_describe_pass(findings, blindest)}. Closest: {_describe_loss(worst)}"
+    reason = f"{_describe_pass(question, blindest)}. Closest: {_describe_loss(worst)}"
     return Ruling("pass", reason, worst.difference, limit, interval)
 
 
-def check_power(findings: Findings) -> Ruling:
+def describe_slices(question: GateQuestion) -> dict[str, Any]:
+    """Describe each group beside the same group of the reference."""
+    return {"slices": [asdict(slice_) for slice_ in question.slices]}
+
+
+def check_power(question: GateQuestion) -> Ruling:
     """Pass if the test split is not used up and could show a difference that matters (80 % power).
 
     Continuous scores must also have rows enough for their skewness.
@@ -87,23 +117,23 @@ def check_power(findings: Findings) -> Ruling:
     Without a champion the winner is compared with itself with its errors on other rows: a
     challenger of equal quality. What seeds make is said, and not judged: more rows do not lower it.
     """
-    look = findings.look
-    planned = findings.limits.planned_looks
-    limit = findings.limits.max_detectable_difference
-    unfit = _check_test_split(findings)
+    look = question.data.look
+    planned = question.limits.planned_looks
+    limit = question.limits.max_detectable_difference
+    unfit = _check_test_split(question)
     if unfit is not None:
         return unfit
-    other = findings.champion
+    other = question.champion
     if other is None:
-        other = np.random.default_rng(0).permutation(findings.winner)
+        other = np.random.default_rng(0).permutation(question.winner)
     least = power.compute_detectable_difference(
-        findings.winner, other, findings.metric.kind, findings.level
+        question.winner, other, question.metric.kind, question.level
     )
-    comparison = findings.champion_comparison
+    comparison = question.champion_comparison
     same = f" and {look.num_splits - 1} that share its rows" if look.num_splits > 1 else ""
     reason = (
         f"use {look.number} of {planned} of this test split{same}, "
-        f"at a level of {findings.level:.2g}: "
+        f"at a level of {question.level:.2g}: "
         f"it can tell {least:.4f}"
     )
     if comparison and comparison.seed_reach:
@@ -117,28 +147,35 @@ def check_power(findings: Findings) -> Ruling:
     return Ruling("fail", f"{reason}; required: {limit}. It needs more rows", least, limit)
 
 
-def _check_test_split(findings: Findings) -> Ruling | None:
+def describe_looks(question: GateQuestion) -> dict[str, Any]:
+    """Describe the use of the test split, and the level that is left for it."""
+    planned = question.limits.planned_looks
+    look = {"number": question.data.look.number, "planned": planned, "level": question.level}
+    return {"looks": look}
+
+
+def _check_test_split(question: GateQuestion) -> Ruling | None:
     """Return why no level is left, or rows are too few for any interval; None where all is well."""
-    look = findings.look
-    planned = findings.limits.planned_looks
+    look = question.data.look
+    planned = question.limits.planned_looks
     if look.plan != look.first_plan:
         return Ruling(
             "fail",
             f"the first use of this test split planned {look.first_plan}, now it is {look.plan}",
         )
-    if findings.level == 0:
+    if question.level == 0:
         reason = (
             f"this test split was consulted {look.number} times, {planned} were planned: "
             "draw a new one"
         )
         return Ruling("fail", reason, look.number, planned)
-    needed = _count_needed_rows(findings)
-    if findings.winner.size < needed:
+    needed = _count_needed_rows(question)
+    if question.winner.size < needed:
         reason = (
-            f"{findings.winner.size} test rows are too few for an interval of skewed scores: "
+            f"{question.winner.size} test rows are too few for an interval of skewed scores: "
             f"it needs {needed}. Collect more test rows"
         )
-        return Ruling("fail", reason, findings.winner.size, needed)
+        return Ruling("fail", reason, question.winner.size, needed)
     return None
 
 
@@ -151,14 +188,14 @@ def _describe_loss(group: Slice) -> str:
     )
 
 
-def _describe_pass(findings: Findings, blindest: Slice) -> str:
+def _describe_pass(question: GateQuestion, blindest: Slice) -> str:
     """Say that no group loses too much, and what was not judged or cannot be ruled out."""
-    most = findings.limits.max_slice_loss
-    text = f"none of {len(findings.slices)} groups loses significantly more than {most}"
-    num_left = _count_unjudged_rows(findings.slices, findings.winner.size)
+    most = question.limits.max_slice_loss
+    text = f"none of {len(question.slices)} groups loses significantly more than {most}"
+    num_left = _count_unjudged_rows(question.slices, question.winner.size)
     if num_left:
         text += f"; up to {num_left} rows are in smaller groups, not judged"
-    num_open = sum(slice_.difference_low < -most for slice_ in findings.slices)
+    num_open = sum(slice_.difference_low < -most for slice_ in question.slices)
     if num_open:
         text += f"; {num_open} are too small to rule it out ({_describe_blindness(blindest)})"
     return text
@@ -174,14 +211,14 @@ def _describe_blindness(group: Slice) -> str:
     return f"{loss} of {group.column} {group.value} ({group.num_rows} rows) may go unseen"
 
 
-def _count_needed_rows(findings: Findings) -> int:
+def _count_needed_rows(question: GateQuestion) -> int:
     """Count the rows that the intervals of the floor and, where it was won, of the gain need."""
-    if findings.metric.kind == "binary":
+    if question.metric.kind == "binary":
         return 0
-    needed = power.count_needed_rows(findings.winner)
-    comparison = findings.champion_comparison
-    if comparison is not None and comparison.won and findings.champion is not None:
-        needed = max(needed, power.count_needed_rows(findings.winner - findings.champion))
+    needed = power.count_needed_rows(question.winner)
+    comparison = question.champion_comparison
+    if comparison is not None and comparison.won and question.champion is not None:
+        needed = max(needed, power.count_needed_rows(question.winner - question.champion))
     return needed
 
 

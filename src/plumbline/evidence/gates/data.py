@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.records import Leak
 from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
-from plumbline.evidence.gates.findings import DISPROOF_CONFIDENCE, Findings, Ruling
+from plumbline.evidence.gates.question import DISPROOF_CONFIDENCE, GateQuestion, Ruling
 from plumbline.statistics import independent, intervals, power
 
 if TYPE_CHECKING:
@@ -21,21 +21,21 @@ LEAK_WORDS = {
 }
 
 
-def check_accepted(findings: Findings) -> Ruling:
+def check_accepted(question: GateQuestion) -> Ruling:
     """Pass if validation accepted the scored manifest, with the suite that params ask for."""
-    report = findings.validation
-    if report["manifest"] != findings.manifest_digest:
+    report = question.data.validation
+    if report["manifest"] != question.data.digests["manifest"]:
         return Ruling(
             "fail", "data/manifest.parquet is not the one that was validated; run `dvc repro`"
         )
-    if report["examples"] != findings.examples_digest:
+    if report["examples"] != question.data.digests["examples"]:
         return Ruling("fail", "data/examples is not what was validated; run `dvc repro`")
-    if report["suite"] != findings.suite:
+    if report["suite"] != question.data.suite:
         return Ruling(
             "fail",
             "validation did not run all checks of params.yaml; run `dvc repro -f validate`",
         )
-    problem = _compare_checks(report["checks"], findings.checks)
+    problem = _compare_checks(report["checks"], question.data.checks)
     if problem:
         return Ruling("fail", f"{problem}; run `dvc repro -f validate`")
     blocking = [check for check in report["checks"] if check["severity"] == "blocking"]
@@ -62,16 +62,16 @@ def _compare_checks(results: Sequence[Mapping[str, Any]], wanted: Mapping[str, s
     return None
 
 
-def check_coverage(findings: Findings) -> Ruling:
+def check_coverage(question: GateQuestion) -> Ruling:
     """Pass if every split holds every class, and the test split more than one answer.
 
     Of rows with sets of labels, each label is a class; not every set is in every split. Where a
     manifest has right answers beside labels, labels are strata: one may be missing, or be the only
     one. A constant is perfect where all answers are equal.
     """
-    if RIGHT_ANSWER in findings.manifest:
-        return _check_answers_differ(findings)
-    rows = findings.manifest
+    if RIGHT_ANSWER in question.manifest:
+        return _check_answers_differ(question)
+    rows = question.manifest
     labels = _list_classes(rows)
     classes = set().union(*labels.values())
     missing = []
@@ -98,8 +98,8 @@ def _list_classes(manifest: "pd.DataFrame") -> dict[str, set[str]]:
     return {split: set(own) for split, own in labels.groupby(manifest["split"])}
 
 
-def _check_answers_differ(findings: Findings) -> Ruling:
-    rows = findings.manifest
+def _check_answers_differ(question: GateQuestion) -> Ruling:
+    rows = question.manifest
     num_answers = rows.loc[rows["split"] == "test", RIGHT_ANSWER].nunique()
     if num_answers < 2:
         reason = "all test examples have one right answer: a constant is perfect there"
@@ -107,19 +107,19 @@ def _check_answers_differ(findings: Findings) -> Ruling:
     return Ruling("pass", f"the test split has {num_answers:,} different right answers", 0, 0)
 
 
-def check_leakage(findings: Findings) -> Ruling:
+def check_leakage(question: GateQuestion) -> Ruling:
     """Fail if significantly more of a held-out split than allowed is in an earlier one, or twice.
 
     Where the limit is 0, a single row is.
     """
-    if not findings.leaks:
+    if not question.data.leaks:
         raise ValueError("the task looked for no leak")
-    limits = findings.limits.max_leakage.model_dump() | {"copy": 0.0}  # ingest leaves none
+    limits = question.limits.max_leakage.model_dump() | {"copy": 0.0}  # ingest leaves none
 
     def rank(leak: Leak) -> tuple[bool, float]:
         return _is_beyond(leak, limits[leak.kind]), leak.num_leaked / leak.num_rows
 
-    worst = max(findings.leaks, key=rank)
+    worst = max(question.data.leaks, key=rank)
     share = worst.num_leaked / worst.num_rows
     limit = limits[worst.kind]
     interval = intervals.compute_proportion_interval(
@@ -141,16 +141,16 @@ def _is_beyond(leak: Leak, limit: float) -> bool:
     return leak.num_leaked > power.count_explained_rows(leak.num_rows, limit)
 
 
-def check_consistency(findings: Findings) -> Ruling:
+def check_consistency(question: GateQuestion) -> Ruling:
     """Pass if the winner's scores on test and on validation differ by no more than chance allows.
 
     The two splits share no row. Where one is of another kind, or was chosen to please, or where
     the winner knows one of them, the scores part.
     """
-    test, validation = findings.winner, findings.winner_validation
-    limit = findings.limits.max_validation_gap
+    test, validation = question.winner, question.winner_validation
+    limit = question.limits.max_validation_gap
     interval = independent.compute_difference_interval(
-        test, validation, findings.metric.kind, DISPROOF_CONFIDENCE
+        test, validation, question.metric.kind, DISPROOF_CONFIDENCE
     )
     difference = float(test.mean() - validation.mean())
     reason = (
@@ -160,7 +160,7 @@ def check_consistency(findings: Findings) -> Ruling:
     )
     if interval.low <= limit and interval.high >= -limit:
         return Ruling("pass", reason, difference, limit, interval)
-    if findings.metric.sign * difference > 0:
+    if question.metric.sign * difference > 0:
         remedy = "the test split is easier than validation, or the model has seen it"
     else:
         remedy = "the model has seen validation, or the test split is of another kind"

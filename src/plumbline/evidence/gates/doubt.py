@@ -1,7 +1,10 @@
 """Gates on what a model says of its own doubt: does it mean anything, and is its promise kept?"""
 
+from dataclasses import asdict
+from typing import Any
+
 from plumbline.contract.params import Selective
-from plumbline.evidence.gates.findings import Findings, Ruling
+from plumbline.evidence.gates.question import GateQuestion, Ruling
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.statistics import power
 from plumbline.statistics.error_ordering import ErrorOrdering
@@ -11,20 +14,20 @@ CHANCE = 0.5  # AUROC of an uncertainty that knows nothing
 USEFUL = 0.65  # AUROC of one that is worth showing
 
 
-def check_uncertainty(findings: Findings) -> Ruling:
+def check_uncertainty(question: GateQuestion) -> Ruling:
     """Fail if an uncertainty that the answers carry orders errors as chance does.
 
     That is where it is not significantly better than chance, and significantly worse than USEFUL.
     A confidence alone is no such claim; its order is measured and reported.
     """
-    claims = {name: findings.orderings.get(name) for name in ("epistemic", "total")}
+    claims = {name: question.orderings.get(name) for name in ("epistemic", "total")}
     orderings = {name: ordering for name, ordering in claims.items() if ordering is not None}
     if not orderings:
         return Ruling("not-applicable", "the answers carry no uncertainty besides a confidence")
     if len(orderings) < len(claims):
         raise ValueError("the answers carry a part of an uncertainty only")
     constant = [name for name, ordering in orderings.items() if ordering.num_values == 1]
-    if constant and findings.winner.size > 1:
+    if constant and question.winner.size > 1:
         reason = f"{constant[0]} is the same number on every test row: it says nothing"
         return Ruling("fail", reason, CHANCE, CHANCE)
     ordering = orderings["epistemic"]
@@ -36,6 +39,15 @@ def check_uncertainty(findings: Findings) -> Ruling:
         return Ruling("not-applicable", reason)
     shown = [_compare_with_chance(name, ordering) for name, ordering in orderings.items()]
     return min(shown, key=lambda ruling: (ruling.status == "pass", ruling.measured))
+
+
+def describe_uncertainty(question: GateQuestion) -> dict[str, Any]:
+    """Describe how the uncertainty of each candidate that has one orders its errors."""
+    described = {}
+    for name, orderings in question.all_orderings.items():
+        if orderings:
+            described[name] = {kind: asdict(ordering) for kind, ordering in orderings.items()}
+    return {"uncertainty": described}
 
 
 def _compare_with_chance(name: str, ordering: ErrorOrdering) -> Ruling:
@@ -55,14 +67,14 @@ def _compare_with_chance(name: str, ordering: ErrorOrdering) -> Ruling:
     return Ruling("fail", reason, area, CHANCE, interval)
 
 
-def check_selective(findings: Findings) -> Ruling:
+def check_selective(question: GateQuestion) -> Ruling:
     """Pass if the risk is shown on validation, is not disproved on test, and coverage is shown.
 
     To demand the bound of the risk again of other rows would refuse half of the models that keep
     it. On test the lower end of the coverage's interval has to pass.
     """
-    limits = findings.limits.selective
-    answers = findings.selective
+    limits = question.limits.selective
+    answers = question.selective
     if limits is None:
         if answers and answers.num_answered < answers.num_rows:
             num_left = answers.num_rows - answers.num_answered
@@ -84,6 +96,11 @@ def check_selective(findings: Findings) -> Ruling:
         )
         return Ruling("fail", reason, answers.num_unexpected, 0)
     return _compare_with_promise(answers, limits)
+
+
+def describe_selective(question: GateQuestion) -> dict[str, Any]:
+    """Describe which rows the winner answers itself."""
+    return {"selective": question.selective and asdict(question.selective)}
 
 
 def _compare_with_promise(answers: SelectiveAnswers, limits: Selective) -> Ruling:

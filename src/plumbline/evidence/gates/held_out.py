@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from plumbline.evidence.gates.findings import Findings, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
 
 WAY_OUT = (
     "If another test split is meant, set evaluation.max_test_changes to 1.0 for one run; "
@@ -11,7 +11,7 @@ WAY_OUT = (
 )
 
 
-def check_test_split(findings: Findings) -> Ruling:
+def check_test_split(question: GateQuestion) -> Ruling:
     """Pass if no more than a share of the champion's test rows is gone or not as it was.
 
     That is in another split, relabelled, changed, or in another group of a column of slices.
@@ -21,18 +21,18 @@ def check_test_split(findings: Findings) -> Ruling:
     compared under the new name (`evidence.renamed_answers`). Rows of another split that are test
     rows now, with another content or label, count as changed.
     """
-    if findings.champion is None:
+    if question.champion is None:
         return Ruling("not-applicable", "there is no champion to compare with")
-    limit = findings.limits.max_test_changes
-    if findings.data_changes is None:
+    limit = question.limits.max_test_changes
+    if question.data_changes is None:
         reason = "the champion's manifest is not in the registry: its test rows are not known"
         if limit < 1:
             return Ruling("fail", f"{reason}. {WAY_OUT}", None, limit)
         return Ruling("pass", reason, None, limit)
-    counts = findings.data_changes["splits"]["test"]
+    counts = question.data_changes["splits"]["test"]
     share = min(1.0, counts["altered"] / max(1, counts["before"]))
     reason = _describe_changes(counts)
-    renames = findings.data_changes.get("renames", {})
+    renames = question.data_changes.get("renames", {})
     if renames:
         old, new = next(iter(renames.items()))
         reason += f"; {len(renames)} classes are called otherwise now ({old!r} is {new!r})"

@@ -1,29 +1,30 @@
 """Gates on the model as it will run: calibrated, affordable, equal once packaged."""
 
 import math
+from typing import Any
 
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference
-from plumbline.evidence.gates.findings import Findings, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
 from plumbline.statistics.parity import is_disproved
 
 BUSY = 1.5  # times as long as alone: from here on, other programs were in the way
 LONGEST_FACTOR = 10  # of the limit for an ordinary row: so long may the longest input take
 
 
-def check_calibration(findings: Findings) -> Ruling:
+def check_calibration(question: GateQuestion) -> Ruling:
     """Fail if confidence and accuracy differ significantly more than allowed on held-out rows.
 
     That is where a model that is as far off as params.yaml allows hardly shows so large an error.
     """
-    limit = findings.limits.max_calibration_error
+    limit = question.limits.max_calibration_error
     if limit is None:
         return Ruling("not-applicable", "evaluation.max_calibration_error in params.yaml is null")
-    if findings.calibration is None:
+    if question.calibration is None:
         raise ValueError(
             "the predictor gives no confidence; set evaluation.max_calibration_error to null"
         )
-    found = findings.calibration
+    found = question.calibration
     measured, highest, what = found.error, found.highest, "confidence and accuracy"
     if found.bias > found.highest_bias:
         measured, highest, what = found.bias, found.highest_bias, "mean confidence and accuracy"
@@ -34,14 +35,14 @@ def check_calibration(findings: Findings) -> Ruling:
     return Ruling(status, reason, measured, highest)
 
 
-def check_budget(findings: Findings) -> Ruling:
+def check_budget(question: GateQuestion) -> Ruling:
     """Pass if time, memory and size keep their limits; measured is the largest share of a limit.
 
     Of times counts what a call takes at least on a machine that does nothing else, so that a busy
     one refuses no model; it is named.
     """
-    limits = findings.limits.budget
-    cost = findings.cost
+    limits = question.limits.budget
+    cost = question.cost
     longest_ms = limits.one_p95_ms and LONGEST_FACTOR * limits.one_p95_ms
     rows = (
         ("p95 of one row", cost["one_p95"], limits.one_p95_ms, "ms"),
@@ -49,7 +50,7 @@ def check_budget(findings: Findings) -> Ruling:
         ("the longest input", cost["longest"], longest_ms, "ms"),
         ("memory", cost["rss_mb"], limits.rss_mb, "MB"),
         ("bundle", cost["num_bytes"] / 1e6, limits.bundle_mb, "MB"),
-        _find_answer_cost(findings),
+        _find_answer_cost(question),
     )
     if not all(math.isfinite(value) for _, value, _, _ in rows):
         raise ValueError(f"not all costs were measured: {dict(cost)}")
@@ -69,28 +70,28 @@ def check_budget(findings: Findings) -> Ruling:
     return Ruling("pass" if worst <= 1 else "fail", reason, worst, 1)
 
 
-def _find_answer_cost(findings: Findings) -> tuple[str, float, float | None, str]:
+def _find_answer_cost(question: GateQuestion) -> tuple[str, float, float | None, str]:
     """Return the mean cost of an answer; ValueError where a limit is set and the task has none."""
-    limit = findings.limits.budget.cost
-    unit = findings.metric.cost_unit
+    limit = question.limits.budget.cost
+    unit = question.metric.cost_unit
     if limit is not None and not unit:
         raise ValueError("answers of this task cost nothing; set evaluation.budget.cost to null")
-    return "cost of an answer", findings.cost["answer"] if unit else 0.0, limit, unit
+    return "cost of an answer", question.cost["answer"] if unit else 0.0, limit, unit
 
 
-def check_parity(findings: Findings) -> Ruling:
+def check_parity(question: GateQuestion) -> Ruling:
     """Fail if the served form is significantly worse than allowed against `fp32`.
 
     That it is not was shown on validation, where it was chosen: to demand the same of other rows
     again would refuse forms that lose nothing.
     """
-    limits = findings.limits.parity
-    parity = findings.parity
+    limits = question.limits.parity
+    parity = question.parity
     if parity is None:
-        return Ruling("not-applicable", f"{findings.form} is served, the form that was trained")
+        return Ruling("not-applicable", f"{question.form} is served, the form that was trained")
     max_loss = -limits.max_loss
     reason = (
-        f"{findings.form}: {parity.gain:+.4f} against {TRAINED_FORM}, "
+        f"{question.form}: {parity.gain:+.4f} against {TRAINED_FORM}, "
         f"{parity.interval.low:+.4f} to {parity.interval.high:+.4f}"
     )
     if parity.agreement is not None:
@@ -106,11 +107,30 @@ def check_parity(findings: Findings) -> Ruling:
     return Ruling("fail", reason, parity.agreement, limits.min_agreement)
 
 
-def check_export(findings: Findings) -> Ruling:
+def describe_forms(question: GateQuestion) -> dict[str, Any]:
+    """Describe the winner in each form; `p50` and `p95` are of one row, the others of a batch."""
+    described = []
+    for form in question.runtime.forms:
+        name = form["name"]
+        scores = question.form_scores[name]
+        parity = question.parities.get(name)
+        low, high = question.estimate_score(scores)
+        figures = {
+            "served": name == question.form,
+            "score": float(scores.per_example[question.metric.name].mean()),
+            "low": low,
+            "high": high,
+            "agreement": parity.agreement if parity else None,
+        }
+        described.append(dict(form) | figures)
+    return {"forms": described}
+
+
+def check_export(question: GateQuestion) -> Ruling:
     """Pass if every form answers random test rows as the trained weights do, but for rounding."""
-    if not findings.export:
+    if not question.runtime.export:
         return Ruling("not-applicable", "the predictor reads the trained weights itself")
-    worst = max(findings.export, key=_rank_difference)
+    worst = max(question.runtime.export, key=_rank_difference)
     reason = (
         f"{worst.form} is at most {worst.largest:.2g} from {worst.reference}, on "
         f"{worst.num_rows} {worst.rows}; rounding explains {worst.limit:.2g}"
@@ -125,21 +145,26 @@ def _rank_difference(difference: ExportDifference) -> tuple[bool, float]:
     return is_beyond, difference.largest / difference.limit
 
 
-def check_answers(findings: Findings) -> Ruling:
+def check_answers(question: GateQuestion) -> Ruling:
     """Pass if no answer to a held-out row contradicts itself, by the rules of the task."""
-    problems = findings.answers
+    problems = question.runtime.answers
     if not problems:
         return Ruling("pass", "every answer keeps the rules of the task", 0, 0)
     more = f"; and {len(problems) - 1:,} more" if len(problems) > 1 else ""
     return Ruling("fail", f"{problems[0]}{more}", len(problems), 0)
 
 
-def check_replay(findings: Findings) -> Ruling:
+def check_replay(question: GateQuestion) -> Ruling:
     """Pass if the package, in a clean process, answers as measured and refuses faulty input.
 
     As measured: all held-out rows in another order, in other batches, and many of them alone.
     """
-    if findings.replay:
-        return Ruling("fail", "; ".join(findings.replay), len(findings.replay), 0)
+    if question.runtime.rehearsal["problems"]:
+        return Ruling(
+            "fail",
+            "; ".join(question.runtime.rehearsal["problems"]),
+            len(question.runtime.rehearsal["problems"]),
+            0,
+        )
     reason = "the package answers in a clean process as measured, and refuses faulty input"
     return Ruling("pass", reason, 0, 0)

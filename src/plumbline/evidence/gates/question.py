@@ -1,0 +1,337 @@
+"""What the gates read, and what they answer."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.params import Evaluation
+from plumbline.contract.records import Bound, Candidate, Scores
+from plumbline.contract.task import Metric
+from plumbline.evidence import compare
+from plumbline.evidence.choice import Choice
+from plumbline.evidence.compare import ChampionComparison, Slice
+from plumbline.evidence.records import ChampionFacts, DataFacts, Measurements, RuntimeFacts
+from plumbline.evidence.scores import CHAMPION, ScoreTable, align_rows, name_form
+from plumbline.evidence.seeds import measure_spread
+from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
+from plumbline.evidence.variants import compare_forms
+from plumbline.statistics import intervals, power
+from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
+from plumbline.statistics.error_ordering import ErrorOrdering
+from plumbline.statistics.intervals import Interval
+from plumbline.statistics.parity import VariantParity
+from plumbline.statistics.seeds import SeedSpread
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Status = Literal["pass", "fail", "not-applicable"]
+
+# A fact is so or not. What must be shown is a claim of the model: the lower end of an interval has
+# to pass. What must not be disproved is a doubt of ours: only data that are significantly beyond
+# the limit refuse, at DISPROOF_LEVEL, and too few rows refuse nothing.
+Burden = Literal["must hold", "must be shown", "must not be disproved"]
+
+DISPROOF_LEVEL = power.DISPROOF_LEVEL
+DISPROOF_CONFIDENCE = power.DISPROOF_CONFIDENCE
+
+
+@dataclass(frozen=True)
+class GateQuestion:
+    """Measurements and limits; what a gate computes of them is computed once, when it is read.
+
+    Scores are arrays [rows]: the task's metric for each test example, in one order for all.
+    """
+
+    measured: Measurements
+    limits: Evaluation
+    candidates: Sequence[Candidate]  # the winner first, then the best on validation
+    choice: Choice  # who won on validation, and why
+
+    @property
+    def data(self) -> DataFacts:
+        """What is known of the data besides the manifest."""
+        return self.measured.data
+
+    @property
+    def runtime(self) -> RuntimeFacts:
+        """What only a model, a clock or another library can tell."""
+        return self.measured.runtime
+
+    @property
+    def table(self) -> ScoreTable:
+        """The scores of everything."""
+        return self.measured.scores
+
+    @property
+    def metric(self) -> Metric:
+        """The metric that decides."""
+        return self.table.metric
+
+    @property
+    def best(self) -> Candidate:
+        """The winner."""
+        return self.candidates[0]
+
+    @cached_property
+    def winner(self) -> np.ndarray:
+        """The winner's scores."""
+        return self._pick(self.best.test)
+
+    @cached_property
+    def winner_validation(self) -> np.ndarray:
+        """Its scores on the validation split."""
+        return self._pick(self.best.validation)
+
+    @cached_property
+    def simple(self) -> np.ndarray | None:
+        """The scores of the simple candidate; None where it won or there is none."""
+        for candidate in self.candidates[1:]:
+            if candidate.name == self.limits.simple_candidate:
+                return self._pick(candidate.test)
+        return None
+
+    @cached_property
+    def baselines(self) -> Mapping[str, np.ndarray]:
+        """The scores of trivial predictors, by name."""
+        return self._pick_all(self.table.select("baseline"))
+
+    @cached_property
+    def controls(self) -> Mapping[str, np.ndarray]:
+        """The scores of models that were trained on shuffled answers, by name."""
+        prefix = layout.name_control("")
+        named = self._pick_all(self.table.select("control"))
+        return {name.removeprefix(prefix): scores for name, scores in named.items()}
+
+    @cached_property
+    def champion(self) -> np.ndarray | None:
+        """The champion's scores; None without one."""
+        if self.facts is None:
+            return None
+        return self._pick(self.table.get("champion", CHAMPION))
+
+    @property
+    def facts(self) -> ChampionFacts | None:
+        """What is known of the champion; None without one."""
+        return self.measured.champion
+
+    @cached_property
+    def seeds(self) -> SeedSpread | None:
+        """The spread of the winner's trainings; None where there is one."""
+        return measure_spread(self.best, self.metric)
+
+    @cached_property
+    def bound(self) -> Bound:
+        """The best possible score; limits of single rows are in the order of the scores."""
+        return self.table.bound
+
+    @cached_property
+    def test_rows(self) -> "pd.DataFrame":
+        """The manifest's rows of the test split, in the order of the scores."""
+        return align_rows(self.table.rows, "test", self.best.test)
+
+    @cached_property
+    def level(self) -> float:
+        """Two-sided significance left for this use of the test split; 0 beyond the plan."""
+        limits = self.limits
+        level = power.spend_level(
+            self.data.look.number, limits.planned_looks, 1 - limits.confidence
+        )
+        return power.divide_level(level, len(self.candidates))
+
+    @cached_property
+    def slices(self) -> Sequence[Slice]:
+        """Each group compared with the champion; without one, with the best baseline."""
+        metric = self.metric.row_metric
+        if self.facts is None:
+            name, _ = self.best_baseline
+            reference = self.table.get("baseline", name)
+        else:
+            name, reference = "the champion", self.table.get("champion", CHAMPION)
+        ours = self.best.test.per_example[metric.name]
+        theirs = reference.per_example[metric.name]
+        return compare.compare_slices(self.test_rows, ours, name, theirs, metric, self.limits)
+
+    @cached_property
+    def calibration(self) -> CalibrationFinding | None:
+        """How far confidence is from accuracy; None without a confidence, or without a limit."""
+        rows = self.best.test.per_example
+        if "confidence" not in rows or self.limits.max_calibration_error is None:
+            return None
+        hits = rows.get("correct", rows[self.metric.name])
+        return measure_calibration(rows["confidence"], hits, self.limits.max_calibration_error)
+
+    @cached_property
+    def orderings(self) -> Mapping[str, ErrorOrdering]:
+        """How the winner's uncertainty orders its errors, by kind of uncertainty."""
+        return self.all_orderings[self.best.name]
+
+    @cached_property
+    def all_orderings(self) -> Mapping[str, Mapping[str, ErrorOrdering]]:
+        """The same of each candidate."""
+        confidence = self.limits.confidence
+        return {
+            candidate.name: measure_orderings(candidate.test, self.metric, confidence)
+            for candidate in self.candidates
+        }
+
+    @cached_property
+    def selective(self) -> SelectiveAnswers | None:
+        """Which rows the winner answers; None where the task does not say."""
+        best = self.best
+        return measure_selective(best.validation, best.test, self.metric, self.limits)
+
+    @cached_property
+    def form_scores(self) -> Mapping[str, Scores]:
+        """The winner's scores in each of its forms, the served one first."""
+        others = self.table.select("form")
+        served, *names = [form["name"] for form in self.runtime.forms]
+        return {served: self.best.test} | {
+            name: others[name_form(self.best.name, name)] for name in names
+        }
+
+    @cached_property
+    def parities(self) -> Mapping[str, VariantParity]:
+        """What each form loses against `fp32`, by name."""
+        return compare_forms(self.form_scores, self.metric)
+
+    @property
+    def form(self) -> str:
+        """The form in which the winner is served."""
+        return str(self.runtime.forms[0]["name"])
+
+    @cached_property
+    def parity(self) -> VariantParity | None:
+        """What that form loses against `fp32`; None where it is that one."""
+        return self.parities.get(self.form)
+
+    @cached_property
+    def cost(self) -> Mapping[str, float]:
+        """What the winner costs to run, and what an answer costs where the task counts that."""
+        cost = {
+            **self.runtime.cost[self.best.name],
+            "rss_mb": self.runtime.rehearsal["rss_mb"],
+            "longest": self.runtime.rehearsal["longest_ms"] or math.nan,
+        }
+        if self.metric.cost_unit:
+            cost["answer"] = float(self.best.test.per_example["cost"].mean())
+        return cost
+
+    @cached_property
+    def score(self) -> float:
+        """The winner's mean score."""
+        return float(self.winner.mean())
+
+    @cached_property
+    def score_interval(self) -> Interval:
+        """The interval of the winner's mean score."""
+        return intervals.compute_mean_interval(
+            self.winner, self.metric.kind, self.limits.confidence
+        )
+
+    @property
+    def manifest(self) -> "pd.DataFrame":
+        """The manifest's held-out rows, and of train one for each label."""
+        return self.table.rows
+
+    @cached_property
+    def best_baseline(self) -> tuple[str, np.ndarray]:
+        """Name and scores of the best baseline; ValueError where the task has none."""
+        if not self.baselines:
+            raise ValueError("the task names no baseline")
+        return compare.find_best(self.baselines, self.metric)
+
+    @cached_property
+    def champion_comparison(self) -> ChampionComparison | None:
+        """The winner against the champion; None without a champion or without significance left."""
+        if self.champion is None or self.level == 0:
+            return None
+        rule, lag = self.limits.champion, self.champion_lag
+        return compare.compare_with_champion(
+            self.winner, self.champion, self.metric, rule, self.level, lag or 0.0, self.seeds
+        )
+
+    @cached_property
+    def champion_lag(self) -> float | None:
+        """By how much the champion is worse than the best one so far; None: not known."""
+        return self.facts.lag if self.facts else None
+
+    @cached_property
+    def data_changes(self) -> Mapping[str, Any] | None:
+        """What changed in the data since the champion was made; None: not known."""
+        if self.facts is None or self.facts.changes is None:
+            return None
+        changes: Mapping[str, Any] = self.facts.changes["data"]
+        return changes
+
+    @property
+    def lag(self) -> float | None:
+        """By how much the winner is worse than the best champion so far; 0 where it is best.
+
+        Measured losses add up from champion to champion, whatever test split they were measured on.
+        None where the champion's is not known.
+        """
+        if self.champion is None:
+            return 0.0
+        if self.champion_lag is None:
+            return None
+        return max(0.0, self.champion_lag - self.compute_gain(self.winner, self.champion))
+
+    def estimate_score(self, scores: Scores) -> Interval:
+        """Compute the interval of the mean of `scores`."""
+        return intervals.compute_mean_interval(
+            self._pick(scores), self.metric.kind, self.limits.confidence
+        )
+
+    def compute_gain(self, ours: np.ndarray, theirs: np.ndarray) -> float:
+        """Compute by how much the mean of `ours` is better, whichever way the metric counts.
+
+        ValueError where the scores are not finite, or not of the same rows.
+        """
+        better, worse = compare.orient_scores(ours, theirs, self.metric)
+        intervals.check_pairs(better, worse)
+        return float(better.mean() - worse.mean())
+
+    def compute_gain_interval(
+        self, ours: np.ndarray, theirs: np.ndarray, confidence: float
+    ) -> Interval:
+        """Compute the interval of that gain on the same examples."""
+        better, worse = compare.orient_scores(ours, theirs, self.metric)
+        return intervals.compute_gain_interval(better, worse, self.metric.kind, confidence)
+
+    def _pick(self, scores: Scores) -> np.ndarray:
+        return scores.per_example[self.metric.name]
+
+    def _pick_all(self, everyone: Mapping[str, Scores]) -> dict[str, np.ndarray]:
+        return {name: self._pick(scores) for name, scores in everyone.items()}
+
+
+@dataclass(frozen=True)
+class Ruling:
+    """What one gate decides, and why."""
+
+    status: Status
+    reason: str
+    measured: float | None = None
+    threshold: float | None = None
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True)
+class GateResult:
+    """A ruling with its question, as evidence.json and the report show it."""
+
+    name: str
+    question: str
+    burden: Burden
+    status: Status
+    measured: float | None
+    threshold: float | None
+    interval: Interval | None
+    reason: str
+    details: Mapping[str, Any] = field(default_factory=dict)  # keys of evidence.json

@@ -1,0 +1,170 @@
+"""The scores of an evaluation, row by row: a table in reports/predictions.parquet."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from plumbline.contract import layout
+from plumbline.contract.errors import EvidenceError, PlumblineError
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.records import Bound, Scores
+from plumbline.contract.task import Metric, Task
+from plumbline.process.files import write_aside
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind = Literal["candidate", "seed", "form", "baseline", "control", "champion", "bound"]
+CHAMPION = "@champion"
+BOUND = "@bound"
+Key = tuple[Kind, str, str]  # kind, name and split
+KEYS = ["kind", "candidate", "split"]
+REMEDY = "run `dvc repro --force --single-item evaluate`"
+TOLERANCE = 1e-9  # of a mean that is counted in another order
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores of everything that was asked; those of one split are in one order for all."""
+
+    metric: Metric
+    scores: Mapping[Key, Scores]
+    bound: Bound
+    rows: "pd.DataFrame"  # the manifest's held-out rows, and of train one for each label
+
+    def get(self, kind: Kind, name: str, split: str = "test") -> Scores:
+        """Return the scores of one; KeyError where it was not asked."""
+        return self.scores[kind, name, split]
+
+    def select(self, kind: Kind) -> dict[str, Scores]:
+        """Return the scores on test of all of a kind, by name."""
+        return {
+            name: scores
+            for (own, name, split), scores in self.scores.items()
+            if own == kind and split == "test"
+        }
+
+    def describe_metrics(self) -> dict[str, dict[str, dict[str, dict[str, float]]]]:
+        """Return the metrics of all by kind, name and split."""
+        described: dict[str, dict[str, dict[str, dict[str, float]]]] = {}
+        for (kind, name, split), scores in self.scores.items():
+            splits = described.setdefault(kind, {}).setdefault(name, {})
+            splits[split] = dict(scores.metrics)
+        return described
+
+    def describe_bound(self) -> dict[str, Any]:
+        """Return the bound but for limits of single rows."""
+        limit = None if isinstance(self.bound.limit, np.ndarray) else self.bound.limit
+        return {"limit": limit, "reason": self.bound.reason, "exact": self.bound.exact}
+
+    def write(self) -> None:
+        """Write reports/predictions.parquet: one row for each example and predictor."""
+        import pandas as pd
+
+        scores = dict(self.scores)
+        if isinstance(self.bound.limit, np.ndarray) and self.bound.ids is not None:
+            rows = {"id": self.bound.ids, self.metric.name: self.bound.limit}
+            scores["bound", BOUND, "test"] = Scores(rows, {})
+        parts = []
+        for (kind, name, split), one in scores.items():
+            ids = align_rows(self.rows, split, one)["id"].to_numpy()
+            keys = {"kind": kind, "candidate": name, "split": split}
+            parts.append(pd.DataFrame(keys | one.per_example | {"id": ids}))
+        with write_aside(layout.PREDICTIONS) as path:
+            pd.concat(parts, ignore_index=True).to_parquet(path, index=False)
+
+
+def read_scores(facts: Mapping[str, Any], metric: Metric) -> ScoreTable:
+    """Read what `ScoreTable.write` wrote; `facts` has its metrics and bound.
+
+    EvidenceError where rows are missing, or a mean is not that of the rows.
+    """
+    import pandas as pd
+
+    manifest = Manifest(layout.MANIFEST).read_held_out()
+    table = pd.read_parquet(layout.PREDICTIONS)
+    bound = Bound(**facts["bound"])
+    scores: dict[Key, Scores] = {}
+    groups: Any = table.groupby(KEYS, sort=False)
+    for (kind, name, split), rows in groups:
+        filled = rows.drop(columns=KEYS).dropna(axis="columns", how="all")
+        columns = {str(column): filled[column].to_numpy() for column in filled}
+        _require_rows(name, split, columns["id"], manifest)
+        if kind == "bound":
+            bound = replace(bound, limit=columns[metric.name], ids=columns["id"])
+            continue
+        metrics = facts["metrics"][kind][name][split]
+        _require_mean(f"{name} on {split}", metric.name, metrics, columns)
+        scores[kind, name, split] = Scores(columns, metrics)
+    return ScoreTable(metric, scores, bound, manifest)
+
+
+def name_answers(candidate: str, seed: int | str) -> str:
+    """Return the name in the table of what the training of `candidate` with `seed` answered."""
+    return f"{candidate}@seed{seed}"
+
+
+def name_form(candidate: str, form: str) -> str:
+    """Return the name in the table of a candidate in a form that is not served."""
+    return f"{candidate}@{form}"
+
+
+def align_rows(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFrame":
+    """Return the manifest's rows of `split` in the order of `scores`.
+
+    `scores` name their ids, or are in the order of the manifest. PlumblineError where the examples
+    are different ones.
+    """
+    rows = manifest[manifest["split"] == split]
+    if "id" in scores.per_example:
+        ids = scores.per_example["id"]
+        if sorted(ids) == sorted(rows["id"]) and rows["id"].is_unique:
+            return rows.set_index("id", drop=False).loc[ids]
+    elif all(len(values) == len(rows) for values in scores.per_example.values()):
+        return rows
+    raise PlumblineError(
+        f"the {split} examples are not those in {layout.MANIFEST}; run `dvc repro ingest`"
+    )
+
+
+def check_order(
+    manifest: "pd.DataFrame", split: str, everyone: Sequence[Scores], task: Task[Any]
+) -> "pd.DataFrame":
+    """Return the manifest's rows of `split` in the one order of all scores."""
+    rows = align_rows(manifest, split, everyone[0])
+    ids = rows["id"].tolist()
+    for scores in everyone[1:]:
+        if align_rows(manifest, split, scores)["id"].tolist() != ids:
+            raise PlumblineError(
+                f"the task {task.name} scored the {split} examples in different orders"
+            )
+    return rows
+
+
+def align_bound(bound: Bound, rows: "pd.DataFrame") -> Bound:
+    """Return the bound with the limits of single rows in the order of `rows` of the manifest."""
+    if bound.ids is None or not isinstance(bound.limit, np.ndarray):
+        return bound
+    limits = dict(zip(bound.ids, bound.limit, strict=True))
+    ids = rows["id"].to_numpy()
+    return replace(bound, ids=ids, limit=np.array([limits[name] for name in ids], float))
+
+
+def _require_rows(name: str, split: str, ids: np.ndarray, manifest: "pd.DataFrame") -> None:
+    if sorted(ids) != sorted(manifest.loc[manifest["split"] == split, "id"]):
+        raise EvidenceError(
+            f"{layout.PREDICTIONS}: {name} did not answer every {split} row; {REMEDY}"
+        )
+
+
+def _require_mean(
+    name: str, metric: str, metrics: Mapping[str, float], columns: Mapping[str, np.ndarray]
+) -> None:
+    counted = float(columns[metric].mean())
+    if not np.isclose(counted, metrics[metric], rtol=TOLERANCE, atol=TOLERANCE):
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: {name} has {metric} {metrics[metric]:.6f}, its answers give "
+            f"{counted:.6f}: the evidence was edited; {REMEDY}"
+        )

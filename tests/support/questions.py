@@ -1,0 +1,96 @@
+"""A question to the gates, made of single facts: what a gate computes may be given as it is."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from plumbline.contract.params import Evaluation
+from plumbline.contract.records import Bound, Case, ExportDifference, Leak, Scores
+from plumbline.contract.task import Metric
+from plumbline.evidence import gates
+from plumbline.evidence.choice import Choice
+from plumbline.evidence.compare import Slice
+from plumbline.evidence.records import DataFacts, LookFacts, Measurements, RuntimeFacts
+from plumbline.evidence.scores import ScoreTable
+from plumbline.evidence.uncertainty import SelectiveAnswers
+from plumbline.statistics.calibration import CalibrationFinding
+from plumbline.statistics.error_ordering import ErrorOrdering
+from plumbline.statistics.parity import VariantParity
+from plumbline.statistics.seeds import SeedSpread
+
+PLAN = "20 uses at 0.95"
+LOOK = LookFacts(3, PLAN, PLAN, 1)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a question is made of; what is not given is left out, or sound."""
+
+    metric: Metric
+    limits: Evaluation
+    winner: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    winner_validation: np.ndarray = field(default_factory=lambda: np.zeros(2))
+    baselines: Mapping[str, np.ndarray] = field(default_factory=dict)
+    simple: np.ndarray | None = None
+    controls: Mapping[str, np.ndarray] = field(default_factory=dict)
+    champion: np.ndarray | None = None
+    champion_lag: float | None = 0.0
+    data_changes: Mapping[str, Any] | None = None
+    seeds: SeedSpread | None = None
+    level: float = 0.05 / 20
+    look: LookFacts = LOOK
+    choice: Choice = field(default_factory=lambda: Choice("winner", ("winner",), "it is the best"))
+    bound: Bound = field(default_factory=lambda: Bound(None, ""))
+    slices: Sequence[Slice] = ()
+    calibration: CalibrationFinding | None = None
+    orderings: Mapping[str, ErrorOrdering] = field(default_factory=dict)
+    selective: SelectiveAnswers | None = None
+    form: str = "fp32"
+    parity: VariantParity | None = None
+    cost: Mapping[str, float] = field(default_factory=dict)
+    manifest: pd.DataFrame = field(default_factory=pd.DataFrame)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    validation: Mapping[str, Any] = field(default_factory=dict)
+    suite: str = ""
+    checks: Mapping[str, str] = field(default_factory=dict)
+    leaks: Sequence[Leak] = ()
+    behaviour: Sequence[Case] = ()
+    export: Sequence[ExportDifference] = ()
+    answers: Sequence[str] = ()
+    replay: Sequence[str] = ()
+
+    def build(self) -> gates.GateQuestion:
+        """Build the question; findings that are given are not computed."""
+        look, leaks = self.look, tuple(self.leaks)
+        data = DataFacts(self.digests, self.validation, self.suite, self.checks, leaks, look)
+        runtime = RuntimeFacts(
+            cost={},
+            forms=({"name": self.form},),
+            rehearsal={"problems": list(self.replay)},
+            answers=tuple(self.answers),
+            export=tuple(self.export),
+            behaviour=tuple(self.behaviour),
+        )
+        table = ScoreTable(self.metric, {}, self.bound, self.manifest)
+        question = gates.GateQuestion(
+            Measurements(data, table, None, runtime), self.limits, [], self.choice
+        )
+        given = (
+            "winner", "winner_validation", "baselines", "simple", "controls", "champion",
+            "champion_lag", "data_changes", "seeds", "level", "slices", "calibration", "orderings",
+            "selective", "parity", "cost",
+        )  # fmt: skip
+        vars(question).update({name: getattr(self, name) for name in given})
+        vars(question)["all_orderings"] = {"winner": self.orderings}
+        vars(question)["form_scores"] = {self.form: Scores({self.metric.name: self.winner}, {})}
+        vars(question)["parities"] = {self.form: self.parity} if self.parity else {}
+        return question
+
+
+def ask_gate(name: str, facts: Facts) -> gates.GateResult:
+    """Ask one gate."""
+    (gate,) = [result for result in gates.run_gates(facts.build()) if result.name == name]
+    return gate
