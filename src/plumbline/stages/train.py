@@ -129,6 +129,7 @@ def learn(
         if not ranks.is_main():
             return None
         learner.solve()
+        trainings.locate_speed(candidate).unlink(missing_ok=True)
         with write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
         return _publish(learner, task, candidate, "cpu", None)

@@ -3,7 +3,6 @@
 Two call it: `plumbline run` while it waits for DVC, and a stage at its end where no such run does.
 """
 
-import fcntl
 import logging
 import os
 import socket
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.process.files import digest_path
+from plumbline.process.locks import hold
 from plumbline.tracking import mlflow_client, records, store_errors, store_location
 from plumbline.tracking.processes import identify_process, is_running
 from plumbline.tracking.records import FOLDER_TAG, KILLED, PROCESS_TAG, RunRecord
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 SWITCH = "PLUMBLINE_TRACKING"
-DELIVERER = (
-    "PLUMBLINE_DELIVERER"  # the variable by which a stage knows the process that delivers for it
-)
+# The variable by which a stage knows the process that waits for it, and delivers.
+DELIVERER = "PLUMBLINE_DELIVERER"
 LOCK = Path(".plumbline/delivery.lock")
-PAUSE_S = 3.0
-PATIENCE_S = 5.0
+PAUSE_S = 3.0  # between two looks for news
+PATIENCE_S = 5.0  # with a store that takes no record
 LOCK_TAG = "plumbline.dvc_lock"
 DVC_LOCK = Path("dvc.lock")
 log = logging.getLogger(__name__)
@@ -96,7 +95,7 @@ def lock_delivery() -> Iterator[None]:
     path = store_location.find_home() / LOCK
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        hold(file)
         yield
 
 

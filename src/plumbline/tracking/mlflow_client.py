@@ -1,6 +1,5 @@
 """The one place that connects to MLflow, with the settings that every connection needs."""
 
-import fcntl
 import logging
 import os
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.process.locks import hold
 from plumbline.tracking import moved_store, store_location
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def _lock_creation(uri: str) -> Iterator[None]:
     store_location.create_file(database)
     handle = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        hold(handle)
         yield
     finally:
         os.close(handle)

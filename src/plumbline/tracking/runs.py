@@ -37,6 +37,7 @@ class RunWriter:
         self._record = record
         self._experiment_id = mlflow_client.get_or_create_experiment(client, record.experiment)
         self._id = ""
+        self._parent_id = ""
 
     def begin(self) -> str:
         """Return the id of the run, which is created where it is not there; raises as MLflow."""
