@@ -1,16 +1,14 @@
 """The types of agents.yaml: who can be asked, at which address, price and limits."""
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import Field, JsonValue, field_validator
 
 from plumbline.contract.params import Name, StrictModel
 
 QUESTION = "{question}"
 OTHERS = "{others}"
-# What a request's body gets from its agent, and from nobody else.
-OWN_KEYS = frozenset({"model", "messages", "stream", "n"})
 
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Dollars = Annotated[float, Field(ge=0, le=1_000)]
@@ -34,7 +32,6 @@ class AgentEntry(StrictModel):
     body: dict[str, JsonValue] = Field(default={})  # more keys of the request, such as temperature
     prompt: Annotated[str, Field(max_length=100_000)]
     system: Annotated[str, Field(max_length=100_000)] = ""
-    sees: Literal["question", "others"] = "question"
     answer_after: Annotated[str, Field(max_length=100)] = ""  # text before the answer
     confidence_after: Annotated[str, Field(max_length=100)] = ""  # text before what it states
     price: Price
@@ -45,18 +42,14 @@ class AgentEntry(StrictModel):
     @property
     def sees_others(self) -> bool:
         """Whether the agent is shown the answers that others gave before."""
-        return self.sees == "others"
+        return OTHERS in self.prompt
 
-    @model_validator(mode="after")
-    def _check_prompt(self) -> Self:
-        if QUESTION not in self.prompt:
-            raise ValueError(f"prompt: does not contain {QUESTION}; write where the question goes")
-        has_others = OTHERS in self.prompt
-        if self.sees_others and not has_others:
-            raise ValueError(f"prompt: does not contain {OTHERS}, but `sees` is others; add it")
-        if has_others and not self.sees_others:
-            raise ValueError(f"prompt: contains {OTHERS}; set `sees: others`")
-        return self
+    @field_validator("prompt")
+    @classmethod
+    def _check_prompt(cls, prompt: str) -> str:
+        if QUESTION not in prompt:
+            raise ValueError(f"does not contain {QUESTION}; write where the question goes")
+        return prompt
 
     @field_validator("base_url")
     @classmethod
@@ -68,20 +61,12 @@ class AgentEntry(StrictModel):
             raise ValueError("has a user, a query or a fragment; name the key in `key_env`")
         return url.rstrip("/")
 
-    @field_validator("body")
-    @classmethod
-    def _check_body(cls, body: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        taken = sorted(OWN_KEYS & set(body))
-        if taken:
-            raise ValueError(f"{', '.join(taken)} cannot be set here")
-        return body
-
 
 class AgentsFile(StrictModel):
     """agents.yaml: the agents by the names that the policy knows, and limits for all of them."""
 
     deadline_s: Seconds = 60.0  # for one question
-    max_cost: Dollars | None = None  # of one question; None: as the policy was trained
+    max_cost: Dollars = 1_000.0  # of one question; the cap of the policy holds too
     max_questions: Annotated[int, Field(ge=1, le=1_000)] = 4  # at the same time
     ask_all: Annotated[float, Field(ge=0, le=1)] = 0.0  # share of questions put to every agent
     agents: Annotated[dict[Name, AgentEntry], Field(min_length=1, max_length=1_000)]

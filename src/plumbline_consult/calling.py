@@ -1,6 +1,7 @@
 """Ask one agent within its limits: time, attempts, requests at the same time."""
 
 import asyncio
+import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,8 +11,8 @@ from plumbline_consult.agents import AgentEntry, AgentsFile
 from plumbline_consult.endpoint import EndpointClient
 from plumbline_consult.prompts import build_messages, extract_answer, extract_confidence
 from plumbline_consult.replies import AgentError, Messages, Reason, Reply
-from plumbline_consult.retries import try_repeatedly
 
+FIRST_WAIT_S = 0.5
 Normalise = Callable[[str], str]
 
 
@@ -43,17 +44,12 @@ class AgentCaller:
         self, question: str, others: list[str], deadline: float, normalise: Normalise
     ) -> AgentOutcome:
         """Ask until `deadline` of the event loop; the outcome says why there is no answer."""
-        loop = asyncio.get_running_loop()
         start = time.monotonic()
         messages = build_messages(self.agent, question, others)
         try:
             async with asyncio.timeout_at(deadline):
                 await asyncio.sleep(0)  # ends here where the deadline has passed: nothing is sent
-                reply = await try_repeatedly(
-                    lambda: self._attempt(messages),
-                    self.agent.attempts,
-                    lambda: deadline - loop.time(),
-                )
+                reply = await self._try_repeatedly(messages, deadline)
         except TimeoutError:
             message = "cancelled: no answer before the deadline of the question"
             outcome = AgentOutcome(self.name, status="timeout", message=message)
@@ -67,6 +63,19 @@ class AgentCaller:
     async def close(self) -> None:
         """Close its connections."""
         await self._client.close()
+
+    async def _try_repeatedly(self, messages: Messages, deadline: float) -> Reply:
+        """Raise the last AgentError: at once where asking again cannot help before `deadline`."""
+        for number in range(1, self.agent.attempts + 1):
+            try:
+                return await self._attempt(messages)
+            except AgentError as error:
+                wait = choose_wait(number, error.retry_after_s)
+                is_late = asyncio.get_running_loop().time() + wait >= deadline
+                if not error.may_retry or number == self.agent.attempts or is_late:
+                    raise
+            await asyncio.sleep(wait)
+        raise AssertionError("attempts is at least 1")
 
     async def _attempt(self, messages: Messages) -> Reply:
         """Send one request in its turn; the time limit begins when it is sent."""
@@ -91,6 +100,15 @@ class AgentCaller:
             cost=cost / 1000,
             truncated=reply.is_truncated,
         )
+
+
+def choose_wait(number: int, retry_after_s: float) -> float:
+    """Seconds to wait after failure `number` (from 1), with full jitter, and as the server asks.
+
+    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+    """
+    longest = FIRST_WAIT_S * 2 ** (number - 1)
+    return retry_after_s + random.uniform(0, longest)  # noqa: S311  spreads load, no secret
 
 
 def open_team(file: AgentsFile) -> dict[str, AgentCaller]:

@@ -13,7 +13,7 @@ CHARS_OF_TOKEN = 4  # of English text, where a server does not say how many toke
 
 def build_body(agent: AgentEntry, messages: Messages) -> bytes:
     """Build the request's body."""
-    body = {"model": agent.model, "messages": messages, "stream": False, **agent.body}
+    body = {**agent.body, "model": agent.model, "messages": messages, "stream": False}
     return json.dumps(body).encode()
 
 

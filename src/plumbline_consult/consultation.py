@@ -12,7 +12,6 @@ from plumbline_consult.course import Course, Question, is_for_all
 from plumbline_consult.policy import Policy
 from plumbline_consult.prompts import list_others
 
-NO_CAP = 1e6  # dollars; the policy's own cap still holds
 Listener = Callable[[Course, AgentOutcome], None]  # called when an agent has answered or failed
 
 
@@ -38,9 +37,8 @@ class Consultation:
         Raises PlumblineError where the policy fails before any agent was asked.
         """
         deadline = asyncio.get_running_loop().time() + self._file.deadline_s
-        max_cost = NO_CAP if self._file.max_cost is None else self._file.max_cost
         asks_all = is_for_all(question, self._file.ask_all)
-        course = Course(question, deadline, max_cost, asks_all)
+        course = Course(question, deadline, self._file.max_cost, asks_all)
         await self._follow_policy(course)
         if asks_all:
             await self._ask_rest(course)

@@ -9,7 +9,6 @@ from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
 from plumbline_consult.chat_protocol import build_body, parse_reply, read_error_message
 from plumbline_consult.replies import AgentError, Messages, Reason, Reply, clean_text
-from plumbline_consult.retries import parse_retry_after
 
 MAX_BODY = 1_000_000  # bytes; answers are recorded and shown to other agents
 MAX_ERROR_BODY = 20_000
@@ -68,7 +67,7 @@ class EndpointClient:
             _name_reason(status),
             await self._describe_status(response),
             may_retry=status in TRANSIENT,
-            retry_after_s=parse_retry_after(response.headers.get("retry-after", "")),
+            retry_after_s=_read_seconds(response.headers.get("retry-after", "")),
         )
 
     async def _describe_status(self, response: httpx.Response) -> str:
@@ -109,6 +108,11 @@ def _name_reason(status: int) -> Reason:
     if status == 404:
         return "not-found"
     return "unavailable" if status in TRANSIENT or status >= 500 else "refused"
+
+
+def _read_seconds(retry_after: str) -> float:
+    """The seconds of a Retry-After header; 0 where it is absent or a date."""
+    return float(retry_after[:10]) if retry_after.isascii() and retry_after.isdecimal() else 0.0
 
 
 async def _read_body(response: httpx.Response, limit: int) -> bytes:

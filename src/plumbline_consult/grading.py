@@ -5,6 +5,7 @@ questions that were put to every agent (`asks_all`) are an unbiased sample, so o
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -90,13 +91,8 @@ def grade_records(
     questions: dict[str, list[AnswerRecord]] = {}
     for record in records:
         questions.setdefault(record.question_id, []).append(record)
-    unused = [name for name in gold if name not in questions]
-    amiss: dict[str, list[str]] = {
-        WITHOUT_GOLD: [],
-        AMBIGUOUS: [],
-        UNUSED_GOLD: unused,
-        PARTIAL: [],
-    }
+    amiss: dict[str, list[str]] = defaultdict(list)
+    amiss[UNUSED_GOLD] = [name for name in gold if name not in questions]
     graded: list[AnswerRecord] = []
     for name, answers in questions.items():
         chosen = _choose_answers(answers)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from plumbline import bundle
 from plumbline.contract.errors import ParamsError, PlumblineError
@@ -73,20 +73,6 @@ class PolicyConfig:
         return max(0.0, min(budget, left))
 
 
-class Policy(Protocol):
-    """Decides; it knows nothing but the answers that were paid for."""
-
-    label: str  # who decides, as records name it
-    form: str  # how answers are compared: exact, casefold or number
-
-    async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
-        """Decide by what agents answered, and the dollars that are left.
-
-        Raises PlumblineError where the model's code fails.
-        """
-        ...
-
-
 class ModelPolicy:
     """A model as the policy; `answer_row` gives its outputs for one row."""
 
@@ -96,13 +82,16 @@ class ModelPolicy:
         label: str,
         answer_row: Callable[[Columns], Awaitable[Columns]],
     ) -> None:
-        self.label = label
+        self.label = label  # who decides, as records name it
         self.form = config.form
         self._config = config
         self._answer_row = answer_row
 
     async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
-        """Ask the model. Raises what `answer_row` raises."""
+        """Decide by what agents answered, and the dollars that are left.
+
+        Raises what `answer_row` raises: PlumblineError where the model's code fails.
+        """
         output = await self._answer_row(self._config.build_columns(outcomes, budget))
         (ask,) = output["ask"]
         (answer,) = output["answer"]
@@ -131,6 +120,9 @@ class Everyone:
         best = votes[0][0] if votes else ""
         confidence = votes[0][1] / len(ordered) if votes else 0.0
         return PolicyDecision(tuple(first or rest), best, confidence, shares)
+
+
+Policy = ModelPolicy | Everyone
 
 
 def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> PolicyConfig:

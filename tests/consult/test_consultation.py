@@ -188,9 +188,7 @@ def test_a_second_round_sees_different_answers_without_names(
     chat: ChatServer, tmp_path: Path
 ) -> None:
     chat.scripts |= {"a": ["say 1"], "b": ["say 2"], "c": ["say 2"], "judge": ["say 2"]}
-    judge = describe_endpoint(
-        chat.url, "judge", sees="others", prompt="{question}\nOthers said:\n{others}"
-    )
+    judge = describe_endpoint(chat.url, "judge", prompt="{question}\nOthers said:\n{others}")
     file = build_file(list_agents(chat, "a", "b", "c") | {"judge": judge})
     consult_once(file, tmp_path, needed=3)
     (request,) = [request for request in chat.requests if request.model == "judge"]
@@ -203,7 +201,7 @@ def test_a_second_round_sees_different_answers_without_names(
 
 def test_a_share_of_questions_is_put_to_every_agent(chat: ChatServer, tmp_path: Path) -> None:
     chat.scripts |= {name: ["say 42"] for name in "abcd"}
-    judge = describe_endpoint(chat.url, "d", sees="others", prompt="{question} {others}")
+    judge = describe_endpoint(chat.url, "d", prompt="{question} {others}")
     file = build_file(list_agents(chat, "a", "b", "c") | {"judge": judge}, ask_all=1.0)
     result = consult_once(file, tmp_path)
     assert (result.decision.answer, result.asks_all) == ("42", True)

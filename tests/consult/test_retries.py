@@ -1,88 +1,64 @@
-"""Retries, without their waits."""
+"""When an agent is asked again, and when not."""
 
 import asyncio
+from collections.abc import Iterator
 
 import pytest
+from tests.support.consulting.chat_server import ChatServer, run_chat_server
+from tests.support.consulting.questions import build_file, describe_endpoint
 
-from plumbline_consult.replies import AgentError
-from plumbline_consult.retries import (
-    FIRST_WAIT_S,
-    LONGEST_WAIT_S,
-    choose_wait,
-    parse_retry_after,
-    try_repeatedly,
-)
+from plumbline_consult.calling import FIRST_WAIT_S, AgentOutcome, choose_wait, close_team, open_team
 
 
-class FailingCall:
-    """Fails with these errors, then answers."""
-
-    def __init__(self, *errors: AgentError) -> None:
-        self.errors = list(errors)
-        self.num_calls = 0
-        self.waits: list[float] = []
-
-    async def attempt(self) -> str:
-        self.num_calls += 1
-        if self.errors:
-            raise self.errors.pop(0)
-        return "answer"
-
-    async def sleep(self, seconds: float) -> None:
-        self.waits.append(seconds)
-
-    def run(self, attempts: int = 3, seconds_left: float = 1e9) -> str:
-        return asyncio.run(try_repeatedly(self.attempt, attempts, lambda: seconds_left, self.sleep))
+@pytest.fixture
+def chat() -> Iterator[ChatServer]:
+    with run_chat_server() as server:
+        yield server
 
 
-def build_error(may_retry: bool = True, retry_after_s: float = 0.0) -> AgentError:
-    return AgentError("unavailable", "x", may_retry=may_retry, retry_after_s=retry_after_s)
+def ask(chat: ChatServer, *behaviours: str, attempts: int = 3) -> AgentOutcome:
+    chat.scripts["m"] = list(behaviours)
+    file = build_file({"one": describe_endpoint(chat.url, "m", attempts=attempts)})
+
+    async def run() -> AgentOutcome:
+        team = open_team(file)
+        deadline = asyncio.get_running_loop().time() + 60
+        outcome = await team["one"].ask("What is 6 * 7?", [], deadline, str.strip)
+        await close_team(team)
+        return outcome
+
+    return asyncio.run(run())
 
 
-def test_it_asks_again_until_there_is_an_answer() -> None:
-    call = FailingCall(build_error(), build_error())
-    assert call.run() == "answer"
-    assert call.num_calls == 3
-    assert len(call.waits) == 2
+def test_it_asks_again_until_there_is_an_answer(chat: ChatServer) -> None:
+    outcome = ask(chat, "status 500", "close-mid-body", "say 42")
+    assert (outcome.answer, chat.count("m")) == ("42", 3)
 
 
-def test_it_gives_up_after_the_last_attempt() -> None:
-    call = FailingCall(*[build_error() for _ in range(5)])
-    with pytest.raises(AgentError):
-        call.run(attempts=3)
-    assert (call.num_calls, len(call.waits)) == (3, 2)
+def test_it_gives_up_after_the_last_attempt(chat: ChatServer) -> None:
+    outcome = ask(chat, "status 503", attempts=2)
+    assert (outcome.status, chat.count("m")) == ("unavailable", 2)
 
 
-def test_what_cannot_be_repaired_is_not_repeated() -> None:
-    call = FailingCall(build_error(may_retry=False))
-    with pytest.raises(AgentError):
-        call.run()
-    assert call.num_calls == 1
+def test_what_cannot_be_repaired_is_not_repeated(chat: ChatServer) -> None:
+    outcome = ask(chat, "status 400")
+    assert (outcome.status, chat.count("m")) == ("refused", 1)
 
 
-def test_retry_after_is_the_least_that_is_waited() -> None:
-    call = FailingCall(build_error(retry_after_s=7.0))
-    assert call.run() == "answer"
-    assert 7.0 <= call.waits[0] <= 7.0 + FIRST_WAIT_S
+def test_retry_after_is_the_least_that_is_waited(chat: ChatServer) -> None:
+    outcome = ask(chat, "status 429 1", "say 42")
+    assert outcome.answer == "42"
+    assert outcome.seconds >= 1.0
 
 
-def test_nobody_waits_beyond_the_deadline() -> None:
-    call = FailingCall(build_error(retry_after_s=7.0))
-    with pytest.raises(AgentError):
-        call.run(seconds_left=6.0)
-    assert call.waits == []
+def test_nobody_waits_beyond_the_deadline(chat: ChatServer) -> None:
+    outcome = ask(chat, "status 429 600")
+    assert (outcome.status, chat.count("m")) == ("rate-limit", 1)
 
 
-def test_jitter_is_full_and_grows_to_a_limit() -> None:
-    for number, longest in [(1, FIRST_WAIT_S), (2, 2 * FIRST_WAIT_S), (30, LONGEST_WAIT_S)]:
+def test_jitter_is_full_and_grows() -> None:
+    for number in (1, 2, 3):
+        longest = FIRST_WAIT_S * 2 ** (number - 1)
         waits = [choose_wait(number, 0.0) for _ in range(500)]
         assert 0 <= min(waits) < 0.1 * longest
         assert 0.9 * longest < max(waits) <= longest
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [("", 0), ("7", 7), ("-1", 0), ("soon", 0), ("٣", 0)],
-)
-def test_a_retry_after_header(text: str, seconds: float) -> None:
-    assert parse_retry_after(text) == seconds

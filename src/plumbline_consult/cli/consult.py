@@ -18,13 +18,17 @@ def consult(
     model: Annotated[
         str,
         typer.Argument(
+            metavar="MODEL",
             help="The policy: models:/NAME@ALIAS, models:/NAME/VERSION, or the folder of a bundle; "
             "all: none yet, every agent is asked and the commonest answer given.",
         ),
     ],
-    agents: Annotated[Path, typer.Argument(help="The agents and their prices: agents.yaml.")],
+    agents: Annotated[
+        Path, typer.Argument(metavar="AGENTS", help="The agents and their prices: agents.yaml.")
+    ],
     question: Annotated[
-        str, typer.Argument(help="The question.", show_default="the questions of --file")
+        str,
+        typer.Argument(metavar="QUESTION", help="The question.", show_default="those of --file"),
     ] = "",
     file: Annotated[
         Path | None,

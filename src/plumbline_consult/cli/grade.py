@@ -20,7 +20,8 @@ NUM_SHOWN = 5  # ids in a message
 
 def grade(
     records: Annotated[
-        Path, typer.Argument(help="The file to which `plumbline consult` appended answers.")
+        Path,
+        typer.Argument(metavar="RECORDS", help="The file that `plumbline consult` appended to."),
     ],
     gold: Annotated[
         Path,
