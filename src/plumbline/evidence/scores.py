@@ -87,11 +87,17 @@ def read_scores(facts: Mapping[str, Any], metric: Metric) -> ScoreTable:
     table = pd.read_parquet(layout.PREDICTIONS)
     bound = Bound(**facts["bound"])
     scores: dict[Key, Scores] = {}
+    orders: dict[str, np.ndarray] = {}  # ids of each split, in the one order of all
     groups: Any = table.groupby(KEYS, sort=False)
     for (kind, name, split), rows in groups:
         filled = rows.drop(columns=KEYS).dropna(axis="columns", how="all")
         columns = {str(column): filled[column].to_numpy() for column in filled}
-        _require_rows(name, split, columns["id"], manifest)
+        if split not in orders:
+            orders[split] = _order_rows(manifest, split, columns["id"])
+        if not np.array_equal(columns["id"], orders[split]):
+            raise EvidenceError(
+                f"{layout.PREDICTIONS}: {name} did not answer every {split} row; {REMEDY}"
+            )
         if kind == "bound":
             bound = replace(bound, limit=columns[metric.name], ids=columns["id"])
             continue
@@ -152,11 +158,10 @@ def align_bound(bound: Bound, rows: "pd.DataFrame") -> Bound:
     return replace(bound, ids=ids, limit=np.array([limits[name] for name in ids], float))
 
 
-def _require_rows(name: str, split: str, ids: np.ndarray, manifest: "pd.DataFrame") -> None:
-    if sorted(ids) != sorted(manifest.loc[manifest["split"] == split, "id"]):
-        raise EvidenceError(
-            f"{layout.PREDICTIONS}: {name} did not answer every {split} row; {REMEDY}"
-        )
+def _order_rows(manifest: "pd.DataFrame", split: str, ids: np.ndarray) -> np.ndarray:
+    """Return the ids of all rows of `split`, in the order of `ids` where those are all."""
+    rows: np.ndarray = manifest.loc[manifest["split"] == split, "id"].to_numpy()
+    return ids if sorted(ids) == sorted(rows) else rows
 
 
 def _require_mean(

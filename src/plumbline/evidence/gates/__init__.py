@@ -146,14 +146,4 @@ def _run_gate(gate: Gate, question: GateQuestion) -> GateResult:
         ruling = Ruling("fail", f"cannot be computed: {type(error).__name__}: {error}")
     if ruling.measured is not None and not math.isfinite(ruling.measured):
         ruling = Ruling("fail", f"cannot be computed: measured {ruling.measured}")
-    return GateResult(
-        name=gate.name,
-        question=gate.question,
-        burden=gate.burden,
-        status=ruling.status,
-        measured=ruling.measured,
-        threshold=ruling.threshold,
-        interval=ruling.interval,
-        reason=ruling.reason,
-        details=details,
-    )
+    return GateResult(gate.name, gate.question, gate.burden, **vars(ruling), details=details)
