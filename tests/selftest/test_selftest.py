@@ -15,7 +15,7 @@ from tests.support.checkouts import Checkout, get_clean_environment
 from plumbline import cli
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.entrypoint import load_task
-from plumbline.evidence import gates
+from plumbline.evidence import gates, judge
 from plumbline_selftest import catalogue, commands, fixture, injection, selftest, states
 from plumbline_selftest.cli.selftest import run_selftest
 from plumbline_selftest.gate_faults import plant_nothing
@@ -284,11 +284,10 @@ def test_gates_that_refuse_everything_are_noticed(
     prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sound = Fault("nothing", "none", "promote", plant_nothing)
-    run_gates = gates.run_gates
     monkeypatch.setattr(
-        gates,
+        judge,
         "run_gates",
-        lambda findings: [replace(gate, status="fail") for gate in run_gates(findings)],
+        lambda asked: [replace(gate, status="fail") for gate in gates.run_gates(asked)],
     )
     with fixture.enter_checkout(fixture.copy_fixture(prepared, tmp_path / "copy")):
         assert not injection.inject_fault(sound).caught
