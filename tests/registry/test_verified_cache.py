@@ -464,18 +464,6 @@ def test_a_cache_of_another_user_is_used_by_nobody(
             use()
 
 
-@pytest.mark.parametrize("what", ["models/*", "latest/*.json"])
-def test_a_copy_or_record_that_another_user_made_is_not_the_kept_one(
-    here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
-) -> None:
-    kept(VerifiedModelCache(URI))
-    (planted,) = (tmp_path / "cache").glob(what)
-    with monkeypatch.context() as patch:
-        belong_to_another(patch, planted)
-        assert VerifiedModelCache(URI).find_kept() is None
-    assert VerifiedModelCache(URI).find_kept() is not None
-
-
 def fetch_after_a_day(copies: Path) -> None:
     for path in copies.iterdir():
         os.utime(path, (0, 0))

@@ -1,6 +1,5 @@
 """The folder of verified copies: of this user alone, shared by all its processes."""
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -11,16 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
-from plumbline.bundle import strict
 from plumbline.contract.errors import RegistryError
-from plumbline.process.files import write_json
+from plumbline.process import locks
+from plumbline.process.files import read_json, write_json
 
 NUM_SPARE = 3  # copies that no record names and that stay, the last used ones
 IDLE_S = 3600.0  # a copy that was used since then may be about to be loaded
 ABANDONED_S = 86_400.0  # a fetch that is older was cut off
-MAX_RECORD = 10_000  # bytes
 
 
 @dataclass(frozen=True)
@@ -51,14 +48,6 @@ class CacheFolder:
         """The folder of a bundle with its golden rows, whether it exists or not."""
         return self._copies / f"{bundle}.{golden}"
 
-    def is_own(self, folder: Path) -> bool:
-        """Whether this user made a copy: another one could have put anything there."""
-        try:
-            status = folder.lstat()
-        except OSError:
-            return False
-        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-
     @contextmanager
     def open_aside(self) -> Iterator[Path]:
         """An empty private folder on the disk of the copies, gone after the block."""
@@ -73,12 +62,10 @@ class CacheFolder:
         """Only one process at a time publishes or removes copies."""
         with self._explain_failures():
             self._prepare()
-            handle = os.open(self._records / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            file = (self._records / "lock").open("a")
+        with file:
+            locks.hold(file)
             yield
-        finally:
-            os.close(handle)
 
     def publish(self, aside: Path, folder: Path) -> None:
         """Move a finished copy to `folder`, under the lock.
@@ -166,15 +153,8 @@ def _find_root() -> Path:
 
 
 def _read_record(path: Path) -> KeptVersion | None:
+    """Read a record; None where there is none, or it is damaged."""
     try:
-        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
-            if os.fstat(file.fileno()).st_uid != os.geteuid():
-                return None
-            values: Any = strict.parse_json(file.read(MAX_RECORD))
-        kept = KeptVersion(**values)
+        return KeptVersion(**read_json(path))
     except (OSError, ValueError, TypeError):
         return None
-    for value in asdict(kept).values():
-        if not isinstance(value, str):
-            return None
-    return kept

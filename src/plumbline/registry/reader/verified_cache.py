@@ -122,9 +122,6 @@ class VerifiedModelCache:
         if kept is None:
             return None
         folder = self._cache.locate(kept.bundle, kept.golden)
-        if not self._cache.is_own(folder):
-            log.warning("%s: the copy that was kept is gone, or of another user", self._uri)
-            return None
         try:
             task = contents.verify_contents(folder, kept.bundle, kept.golden)
             if self._key:
@@ -150,7 +147,7 @@ class VerifiedModelCache:
         folder = self._cache.locate(digest, golden)
         self._cache.prepare()
         if folder not in self._verified or not folder.exists():
-            if not self._cache.is_own(folder) or not _is_sound(folder, digest, golden):
+            if not _is_sound(folder, digest, golden):
                 self._fetch(version, folder)
             self._verified.add(folder)
         if self._key:
