@@ -177,11 +177,11 @@ def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: 
     assert "sed: unknown key (did you mean seed?)" in said
     assert "pandas" in said
     assert "make setup" in said
-    assert "dvc.lock:3: merge conflict markers" in said
+    assert "dvc.lock:3: a merge left its markers here" in said
     (checkout.path / "dvc.lock").unlink()
     assert "this file was run" not in checkout.run("plumbline", "doctor", code=1).stdout
     (checkout.path / "queue.py").unlink()
-    assert "http://127.0.0.1:9 cannot be used" in said
+    assert "http://127.0.0.1:9 cannot be read" in said
     params.write_bytes(kept[0])
     lock.write_bytes(kept[1])
 

@@ -81,7 +81,7 @@ def test_a_killed_container_costs_no_answer_and_loses_nothing(team: Team, servic
         wait_until(lambda: serve_same(team, "1"), "both servers answer from version 1")
     assert failures == []
     wait_until(lambda: read_journal(team) == before, "the journal is as before")
-    team.train("plumbline", "fsck")
+    team.train("plumbline", "doctor", "--full")
 
 
 def test_servers_that_are_cut_off_keep_answering_and_follow_later(team: Team) -> None:

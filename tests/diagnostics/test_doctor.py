@@ -1,8 +1,6 @@
 """What a run needs, where much is wrong at once: each fault is named, with its remedy."""
 
 import shutil
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,8 +8,6 @@ from tests.support.own_tasks import forget_own_tasks
 
 from plumbline.diagnostics import doctor
 from plumbline.tracking import mlflow_client, moved_store
-
-NUM_MODELS = 101  # of which MLflow lists 100 on a page
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
@@ -26,21 +22,20 @@ def test_one_fault_hides_no_other(
     for name in ("task.py", "params.py"):
         (task / name).write_text("def (:\n", encoding="utf-8")
     Path("params.yaml").write_text("version: 1\ntask: broken\n", encoding="utf-8")
+    Path("dvc.yaml").write_text("stages: {}\n", encoding="utf-8")
     Path("dvc.lock").write_bytes(b"schema: '2.0'\n\xff")
     Path("mlruns").mkdir()
     shutil.copy(mlflow_database, "mlruns/mlflow.db")
-    with closing(sqlite3.connect("mlruns/mlflow.db")) as store, store:
-        names = [(f"model-{number}",) for number in range(NUM_MODELS)]
-        store.executemany("INSERT INTO registered_models (name) VALUES (?)", names)
-    found = {result.what: result for result in doctor.examine()}
+    found = {result.what: result for result in doctor.examine(full=False)}
     assert list(found) == [
-        "python", "packages", "git", "params.yaml", "dvc", "registry", "disk", "folders", "device",
+        "python", "packages", "git", "params.yaml", "disk", "folders", "device", "outputs",
+        "journal", "champion.json", "registry",
     ]  # fmt: skip
     assert found["params.yaml"].message.startswith("SyntaxError: ")
     assert "params.py" in found["params.yaml"].message
-    assert found["dvc"].message == "dvc.lock: not UTF-8 at byte 14"
-    assert found["dvc"].remedy.startswith("git checkout dvc.yaml dvc.lock")
-    assert found["registry"].message.endswith(f", {NUM_MODELS} models")
+    assert found["outputs"].message == "dvc.lock: not UTF-8 at byte 14"
+    assert found["outputs"].remedy.startswith("`git checkout dvc.lock` restores it")
+    assert found["registry"].message.endswith("mlruns/mlflow.db")
     assert all(result.ok or result.remedy for result in found.values())
 
 
@@ -59,13 +54,13 @@ def test_a_registry_that_was_moved_is_named_and_left_as_it_is(
     monkeypatch.chdir(after)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)  # MLflow sets it
     content = Path("mlruns/mlflow.db").read_bytes()
-    (found,) = [result for result in doctor.examine() if result.what == "registry"]
+    (found,) = [result for result in doctor.examine(full=False) if result.what == "registry"]
     assert Path("mlruns/mlflow.db").read_bytes() == content
     assert (found.ok, str(before / "mlruns") in found.message) == (True, True)
     assert found.remedy == "`plumbline champion` makes it name those here, as `plumbline run` does"
     moved_store.follow_move()
-    (found,) = [result for result in doctor.examine() if result.what == "registry"]
-    assert (found.message.endswith(", 0 models"), found.remedy) == (True, "")
+    (found,) = [result for result in doctor.examine(full=False) if result.what == "registry"]
+    assert (found.message.endswith("mlruns/mlflow.db"), found.remedy) == (True, "")
 
 
 @pytest.mark.slow  # it examines all else as well
@@ -75,7 +70,7 @@ def test_a_path_that_no_database_can_have_is_named_with_its_remedy(
     (tmp_path / "a?b").mkdir()
     monkeypatch.chdir(tmp_path / "a?b")
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    (found,) = [result for result in doctor.examine() if result.what == "registry"]
+    (found,) = [result for result in doctor.examine(full=False) if result.what == "registry"]
     assert (found.ok, "its path holds '?'" in found.message) == (False, True)
     assert found.remedy == "choose a path for the checkout that has no % and no ?"
     assert not (tmp_path / "a").exists()

@@ -54,7 +54,7 @@ def test_outputs_that_no_cache_has_are_not_overwritten_from_a_remote(
     assert (ran.path / "reports/evidence.json").read_bytes() == before
     run(ran)
     ran.run("dvc", "remote", "remove", "--local", "store")
-    assert "ok   outputs" in ran.run("plumbline", "fsck").stdout
+    assert "ok   outputs" in ran.run("plumbline", "doctor").stdout
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="faults are compiled by `cc`")
@@ -237,7 +237,7 @@ def test_a_deleted_registry_is_no_empty_one(ran: Checkout) -> None:
     database.unlink()
     message = "line: the journal says that version 1 was registered, and "
     assert message in run(ran, code=1)
-    assert message in ran.run("plumbline", "fsck", code=1).stdout
+    assert message in ran.run("plumbline", "doctor", code=1).stdout
     assert message in ran.run("plumbline", "report", code=1).stderr
     done = ran.run("dvc", "repro", "-q", "--force", "--single-item", "register", code=255)
     assert message in done.stderr

@@ -77,7 +77,7 @@ def test_a_stage_has_the_clock_that_a_command_is_given(
 
 def test_decisions_count_in_the_order_in_which_they_were_made(jumped: Checkout) -> None:
     assert json.loads((jumped.path / "champion.json").read_text())["line"]["version"] == "1"
-    assert "journal: " in (said := jumped.run("plumbline", "fsck").stdout)
+    assert "journal: " in (said := jumped.run("plumbline", "doctor", "--full").stdout)
     assert "FAIL" not in said
     listed = jumped.run("plumbline", "journal", "line").stdout
     assert listed.index("promote") < listed.index("rollback")
@@ -88,7 +88,7 @@ def test_a_run_by_another_clock_has_nothing_to_do(
     shift: str, jumped: Checkout, clock: ShiftedClock
 ) -> None:
     assert clock.run(jumped, shift, "plumbline", "run").startswith("unchanged: ingest, ")
-    assert "FAIL" not in clock.run(jumped, shift, "plumbline", "fsck")
+    assert "FAIL" not in clock.run(jumped, shift, "plumbline", "doctor", "--full")
 
 
 def test_a_version_that_was_made_later_than_now_is_a_version(
@@ -99,4 +99,4 @@ def test_a_version_that_was_made_later_than_now_is_a_version(
     done = json.loads((jumped.path / "reports/registration.json").read_text())
     assert done["version"] == "3"
     assert clock.run(jumped, f"-{YEAR}", "plumbline", "run").startswith("unchanged: ingest, ")
-    assert "FAIL" not in jumped.run("plumbline", "fsck").stdout
+    assert "FAIL" not in jumped.run("plumbline", "doctor", "--full").stdout

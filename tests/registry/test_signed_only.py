@@ -18,7 +18,7 @@ from plumbline import entrypoint
 from plumbline.cli import app
 from plumbline.contract.errors import BundleError, ParamsError, PlumblineError
 from plumbline.contract.task import Task
-from plumbline.diagnostics import fsck
+from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.evidence import champion
 from plumbline.registry import promotion, signing
 from plumbline.registry.reader import find_version, run_files
@@ -129,8 +129,8 @@ def test_an_unsigned_version_is_refused_before_its_code_runs(
     assert not Path("scored.csv").exists()
 
 
-def test_fsck_reports_an_unsigned_version_and_how_to_sign_it(task: Task) -> None:
-    results = [result for result in fsck.examine() if result.what == "versions"]
+def test_doctor_reports_an_unsigned_version_and_how_to_sign_it(task: Task) -> None:
+    results = [result for result in check_registry(full=True) if result.what == "versions"]
     unsigned = [result for result in results if "is not signed, and only what" in result.message]
     assert len(unsigned) == len(digests())
     assert unsigned[0].remedy.startswith("`plumbline sign line 1 --key KEY`")

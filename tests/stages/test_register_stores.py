@@ -14,8 +14,7 @@ from tests.support.winners import evaluate_line, find_running, list_versions, re
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.diagnostics.fsck.registry_state import load_state
-from plumbline.diagnostics.fsck.versions import check_versions
+from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
@@ -102,15 +101,13 @@ def test_an_object_store_that_is_away_is_not_taken_for_damaged(
     evaluate_line(*line_task, 2.0)
     register(*line_task)
     bucket.fail_at(1, "busy", lasts=True)
-    state = load_state()
-    assert state is not None
-    faults = list(check_versions(state))
-    assert len(faults) == 2
+    faults = [result for result in check_registry(full=True) if not result.ok]
+    assert len(faults) == 1
     for fault in faults:
         assert "cannot be fetched" in fault.message
         assert "backup" not in fault.remedy
     bucket.fail_at(0, "busy")
-    assert list(check_versions(state)) == []
+    assert all(result.ok for result in check_registry(full=True))
 
 
 def register_under_fault(params: Params, task: Task) -> str:

@@ -1,11 +1,11 @@
-"""Flipped bits, as a disk or memory that fails leaves them."""
+"""Flipped bits, as a disk or memory that fails leaves them, and DVC's digests of what is there."""
 
+import hashlib
+import json
 import os
 from pathlib import Path
 
 from ruamel.yaml import YAML
-
-from plumbline.diagnostics.fsck.recorded_outputs import hash_output
 
 
 def flip(path: Path) -> None:
@@ -21,7 +21,7 @@ def flip(path: Path) -> None:
 
 def list_outputs(checkout: Path) -> dict[str, str]:
     """Return the digest of each output that dvc.lock names, as it is on disk."""
-    return {name: hash_output(checkout / name) for name in _read_outputs(checkout)}
+    return {name: hash_output(checkout / name) for name in read_outputs(checkout)}
 
 
 def find_object(checkout: Path, name: str) -> Path:
@@ -30,6 +30,17 @@ def find_object(checkout: Path, name: str) -> Path:
     return checkout / ".dvc/cache/files/md5" / digest[:2] / digest[2:]
 
 
-def _read_outputs(checkout: Path) -> list[str]:
+def read_outputs(checkout: Path) -> dict[str, str]:
+    """Return the digest of each output as dvc.lock records it, by path."""
     stages = YAML(typ="safe").load((checkout / "dvc.lock").read_text())["stages"]
-    return sorted(out["path"] for stage in stages.values() for out in stage["outs"])
+    return {out["path"]: out["md5"] for stage in stages.values() for out in stage["outs"]}
+
+
+def hash_output(path: Path) -> str:
+    """Return the digest of a file or folder, as DVC computes it; no file is one that it ignores."""
+    if path.is_file():
+        return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+    files = {file.relative_to(path).as_posix(): file for file in path.rglob("*") if file.is_file()}
+    listing = [{"md5": hash_output(files[name]), "relpath": name} for name in sorted(files)]
+    content = json.dumps(listing, sort_keys=True).encode()
+    return hashlib.md5(content, usedforsecurity=False).hexdigest() + ".dir"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from plumbline import pipeline_run
-from plumbline.pipeline_run import dvc_lock
 from plumbline.pipeline_run.reproduction import RunRequest
+from plumbline.process import dvc_lock
 
 
 def replace_reproduction(

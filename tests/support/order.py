@@ -8,7 +8,7 @@ LONGEST_FIRST = (
     "workflows/test_delivery.py",
     "e2e/test_first_run.py",
     "diagnostics/test_reproduce.py",
-    "diagnostics/test_fsck.py",
+    "diagnostics/test_doctor_stores.py",
     "selftest/test_drill.py",
     "selftest/test_selftest.py",
     "docker/test_images.py",

@@ -15,7 +15,6 @@ from plumbline.cli import (
     doctor,
     drift,
     due,
-    fsck,
     init,
     merge_lock,
     pin,
@@ -131,7 +130,6 @@ add_command(app, "tune", tune.tune, tune.EXAMPLE)
 add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
 add_command(app, "track", track.track, track.EXAMPLE)
 add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
-add_command(app, "fsck", fsck.run_fsck, fsck.EXAMPLE)
 add_command(app, "docs", docs.show_page, docs.EXAMPLE)
 add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidden=True)
 add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)

@@ -12,7 +12,7 @@ from plumbline.terminal.console import print_plain
 PACK_EXAMPLE = "plumbline registry pack registry.tar"
 UNPACK_EXAMPLE = "plumbline registry unpack registry.tar"
 FETCH_EXAMPLE = "plumbline registry fetch"
-CHECKED_BY = "`plumbline fsck` checks them in full"
+CHECKED_BY = "`plumbline doctor --full` checks them in full"
 
 
 def pack_registry(

@@ -1,6 +1,9 @@
-"""The result of one check, in the same form for all commands that look for faults."""
+"""The result of one check, in the same form for all of them."""
 
+import re
 from dataclasses import dataclass
+
+from plumbline.contract.errors import PlumblineError
 
 
 @dataclass(frozen=True)
@@ -14,3 +17,9 @@ class DiagnosticResult:
     ok: bool
     message: str
     remedy: str = ""
+
+
+def report_error(what: str, error: PlumblineError, remedy: str) -> DiagnosticResult:
+    """Return an error as a fault, with its own remedy; with `remedy`, where it names none."""
+    message, *rest = re.split(r"; |\. ", str(error), maxsplit=1)
+    return DiagnosticResult(what, False, message, rest[0] if rest else remedy)

@@ -9,9 +9,10 @@ from types import FrameType
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
 from plumbline.entrypoint import load_params
-from plumbline.pipeline_run import dvc_lock, dvc_processes
+from plumbline.pipeline_run import dvc_processes
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
+from plumbline.process import dvc_lock
 from plumbline.process.checkout_lock import lock_run
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated

@@ -12,7 +12,7 @@ REMEDIES = {
     errno.ENOSPC: f"free space on that disk (`df -h`), {AGAIN}",
     errno.EDQUOT: f"free some of your quota on that disk, {AGAIN}",
     errno.EIO: "the disk, or the network to it, fails (`dmesg` may say more); repair it, "
-    "`plumbline fsck`, " + AGAIN,
+    "`plumbline doctor --full`, " + AGAIN,
     errno.EROFS: f"mount that file system so that it can be written, {AGAIN}",
     errno.EACCES: _ACCESS,
     errno.EPERM: _ACCESS,
@@ -20,7 +20,7 @@ REMEDIES = {
     errno.ENOTDIR: f"a file is where a folder should be: {_IN_THE_WAY}",
     errno.EISDIR: f"a folder is where a file should be: {_IN_THE_WAY}",
     errno.ENOTEMPTY: _IN_THE_WAY,
-    errno.ENOENT: "something removed it; `plumbline fsck` says what is missing, and the way back",
+    errno.ENOENT: "something removed it; `plumbline doctor` says what is missing, and the way back",
     errno.EMFILE: f"allow more open files (`ulimit -n 4096`), {AGAIN}",
     errno.ENFILE: f"this machine has too many open files: end other programs, {AGAIN}",
     errno.ENOMEM: _MEMORY,

@@ -12,7 +12,7 @@ PANELS = {  # of the help page; commands of the packages beside the engine too
     ),
     "Ask a model": ("predict", "score", "serve", "consult", "grade"),
     "Watch": ("drift", "due", "track"),
-    "Check and read": ("doctor", "fsck", "reproduce", "selftest", "drill", "docs"),
+    "Check and read": ("doctor", "reproduce", "selftest", "drill", "docs"),
 }  # fmt: skip
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 

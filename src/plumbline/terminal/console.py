@@ -34,7 +34,7 @@ def print_json(value: Any) -> None:
 
 
 def print_results(results: list["DiagnosticResult"], *, as_json: bool = False) -> None:
-    """Print what `doctor` or `fsck` found; exit 1 if something is wrong."""
+    """Print what `doctor` found; exit 1 if something is wrong."""
     if as_json:
         print_json([asdict(result) for result in results])
     for result in () if as_json else results:

@@ -131,7 +131,7 @@ def show_journal(scene: Scene) -> str:
     entries = scene.read_journal()
     for entry in entries:
         scene.say(f"     {entry['number']:>2} {entry['action']:9} {entry['reason'][:100]}")
-    scene.run("plumbline fsck", show=["FAIL"])
+    scene.run("plumbline doctor", show=["FAIL"])
     missing = DECISIONS - {entry["action"] for entry in entries}
     require(not missing, f"the journal has every decision; missing: {', '.join(sorted(missing))}")
     return f"{len(entries)} entries in one chain; git, DVC, MLflow and the journal agree"

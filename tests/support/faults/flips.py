@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support.damage import hash_output, read_outputs
 from tests.support.faults.machine import Machine
 from tests.support.faults.registry_flips import Check, list_registry
 from tests.support.faults.tables import say
 
 from plumbline import bundle
 from plumbline.contract.errors import PlumblineError
-from plumbline.diagnostics.fsck.recorded_outputs import hash_file, hash_output, read_outputs
 from plumbline.registry import journal
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.checkpoint_folders import DAMAGED
@@ -93,10 +93,10 @@ def _list_bundles() -> Iterator[tuple[Path, Check]]:
 
 
 def _list_tree() -> Iterator[tuple[Path, Check]]:
-    for output in read_outputs().values():
-        path = Path(output.path)
+    for name, recorded in read_outputs(Path()).items():
+        path = Path(name)
 
-        def check(path: Path = path, digest: str = output.digest) -> str:
+        def check(path: Path = path, digest: str = recorded) -> str:
             return "caught" if hash_output(path) != digest else "silent"
 
         files = _list_filled(path) if path.is_dir() else [path]
@@ -108,7 +108,7 @@ def _list_cache() -> Iterator[tuple[Path, Check]]:
 
         def check(path: Path = path) -> str:
             name = f"{path.parent.name}{path.name}".removesuffix(".dir")
-            return "caught" if hash_file(path) != name else "silent"
+            return "caught" if hash_output(path) != name else "silent"
 
         yield path, check
 

@@ -91,13 +91,13 @@ class Machine:
             self._settle_decision(outcome)
         else:
             self._heal_pipeline(outcome)
-        examined = self.site.run("plumbline", "fsck")
+        examined = self.site.run("plumbline", "doctor", "--full")
         if examined.returncode and outcome.point.stage not in DECISIONS:
             self.site.run("plumbline", "run")  # its end closes what a failed stage left open
-            examined = self.site.run("plumbline", "fsck")
+            examined = self.site.run("plumbline", "doctor", "--full")
         if examined.returncode:
             faults = [line for line in examined.stdout.splitlines() if "->" in line]
-            outcome.differences.append(f"fsck: {' '.join(faults) or examined.stderr[-300:]}")
+            outcome.differences.append(f"doctor: {' '.join(faults) or examined.stderr[-300:]}")
 
     def _heal_pipeline(self, outcome: Outcome) -> None:
         stage = self._find_last_stage(outcome.point)

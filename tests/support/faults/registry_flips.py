@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,12 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.registry import lost_models
 from plumbline.registry.journal_head import HEAD_TAG, INTENT_TAG
 from plumbline.registry.reader import find_version, open_version
-from plumbline.registry.reader.addresses import parse_address
+from plumbline.registry.reader.addresses import (
+    BUNDLE_TAG,
+    EVIDENCE_TAG,
+    GOLDEN_TAG,
+    parse_address,
+)
 from plumbline.registry.reader.connection import connect_store
 from plumbline.registry.reader.sqlite_files import open_to_read
 
@@ -20,6 +26,7 @@ from plumbline.registry.reader.sqlite_files import open_to_read
 # shows to people has changed, or "silent".
 Check = Callable[[], str]
 DATABASE = Path("mlruns/mlflow.db")
+DECISIVE = (BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG)  # the tags of a version that a decision reads
 
 
 def list_registry(site: Site, model: str) -> Iterator[tuple[Path, Check]]:
@@ -36,7 +43,7 @@ def list_registry(site: Site, model: str) -> Iterator[tuple[Path, Check]]:
                     pass
         except PlumblineError:
             return "caught"
-        return "silent" if site.run("plumbline", "fsck").returncode == 0 else "caught"
+        return "silent" if site.run("plumbline", "doctor", "--full").returncode == 0 else "caught"
 
     yield DATABASE, check
 
@@ -44,7 +51,11 @@ def list_registry(site: Site, model: str) -> Iterator[tuple[Path, Check]]:
 def _read_facts(addresses: Sequence[str]) -> list[Any]:
     """Read what decides which version is served, promoted or compared with."""
     lost_models.require_local_models()
-    facts: list[Any] = [find_version(address, require_journal=True) for address in addresses]
+    facts: list[Any] = []
+    for address in addresses:
+        version = find_version(address, require_journal=True)
+        tags = {tag: version.tags[tag] for tag in DECISIVE}
+        facts.append(replace(version, tags=tags))
     for tag in (HEAD_TAG, INTENT_TAG):
         facts.append(connect_store().read_model_tag(parse_address(addresses[0]), tag))
     return facts

@@ -6,13 +6,13 @@
 | predict                       | yes        | yes                              |
 | evaluate, promote, rollback   | yes        | (opens a version by its number)  |
 | reproduce                     | yes        | if one is known                  |
-| sign, fsck                    | no         | (opens a version by its number)  |
+| sign, doctor                  | no         | (opens a version by its number)  |
 
 Each command verifies the bundle's digest, the digest of every file in it and of the golden rows;
 that the evidence is what was registered, and about this model, bundle and golden rows; and each
 compares the alias `champion` with the journal. Signatures, of the bundle and of the evidence, are
 asked for where PLUMBLINE_PUBLIC_KEY is set. `serve`, `score` and `drift` use a copy that stays
-(verified_cache); all others read what the registry has at that moment. `fsck` reports a missing
+(verified_cache); all others read what the registry has at that moment. `doctor` reports a missing
 signature by `require_signature`.
 """
 
@@ -36,7 +36,7 @@ from plumbline.registry.reader.loading import load_predictor
 from plumbline.registry.reader.run_files import read_evidence, require_signed_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
 
-Command = Literal["predict", "evaluate", "promote", "rollback", "reproduce", "sign", "fsck"]
+Command = Literal["predict", "evaluate", "promote", "rollback", "reproduce", "sign", "doctor"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ NEEDS: dict[Command, Needs] = {
     "rollback": Needs(),
     "reproduce": Needs(),
     "sign": Needs(signature=False),
-    "fsck": Needs(signature=False, evidence=False),  # which reports it by itself
+    "doctor": Needs(signature=False, evidence=False),  # which reports it by itself
 }
 
 
@@ -67,7 +67,7 @@ class OpenVersion:
     task: str
     folder: Path  # the bundle
     golden: Path  # golden.json
-    evidence: dict[str, Any]  # empty for fsck
+    evidence: dict[str, Any]  # empty for doctor
 
     @property
     def bundle(self) -> str:

@@ -1,0 +1,89 @@
+"""What a run needs of this machine and checkout, before it fails for want of it."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+
+from plumbline.contract import layout
+from plumbline.diagnostics.result import DiagnosticResult
+from plumbline.entrypoint import load_params
+from plumbline.process import locked_packages
+from plumbline.process.lineage import run_git
+
+OLDEST_PYTHON = (3, 11)
+NEWEST_PYTHON = (3, 13)
+MIN_FREE_BYTES = 5_000_000_000
+
+
+def check_python() -> Iterator[DiagnosticResult]:
+    """Whether this Python is one that the locks are for."""
+    installed = sys.version.split()[0]
+    ok = OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON
+    remedy = "" if ok else "uv python install 3.12, then make setup PYTHON=$(uv python find 3.12)"
+    yield DiagnosticResult("python", ok, installed, remedy)
+
+
+def check_packages() -> Iterator[DiagnosticResult]:
+    """Compare the installed packages with the lock files."""
+    num_pins = len(locked_packages.read_pins())
+    if not num_pins:
+        remedy = "run from the top folder of the repository"
+        yield DiagnosticResult("packages", False, "requirements.lock is not here", remedy)
+        return
+    different = [
+        f"{name} {installed or 'missing'} (lock: {' or '.join(sorted(pins))})"
+        for name, installed, pins in locked_packages.find_differences()
+    ]
+    if different:
+        message = f"{len(different)} differ from the lock: {', '.join(different[:5])}"
+        yield DiagnosticResult("packages", False, message, "make setup")
+        return
+    yield DiagnosticResult("packages", True, f"{num_pins} as locked")
+
+
+def check_git() -> Iterator[DiagnosticResult]:
+    """Whether there is a commit, which results can name."""
+    done = run_git("rev-parse", "--short", "HEAD")
+    if done.returncode:
+        remedy = "git init && git add -A && git commit -m start: lineage needs a commit"
+        yield DiagnosticResult("git", False, "no commit here", remedy)
+        return
+    yield DiagnosticResult("git", True, f"commit {done.stdout.strip()}")
+
+
+def check_params() -> Iterator[DiagnosticResult]:
+    """Whether params.yaml is valid."""
+    params = load_params(layout.PARAMS)
+    candidates = ", ".join(params.candidates)
+    yield DiagnosticResult("params.yaml", True, f"task {params.task}, candidates {candidates}")
+
+
+def check_disk() -> Iterator[DiagnosticResult]:
+    """Whether there is space for a run."""
+    free = shutil.disk_usage(".").free
+    ok = free > MIN_FREE_BYTES
+    remedy = "" if ok else "free some space, or move the cache: dvc cache dir /larger/disk"
+    yield DiagnosticResult("disk", ok, f"{free / 1e9:.1f} GB free", remedy)
+
+
+def check_folders() -> Iterator[DiagnosticResult]:
+    """Whether a run may write where it writes."""
+    for path in (layout.EXAMPLES, layout.VALIDATION, layout.MODELS, layout.CHECKPOINTS):
+        folder = next(parent for parent in path.resolve().parents if parent.exists())
+        if not os.access(folder, os.W_OK | os.X_OK):
+            message = f"{folder}: not writable"
+            yield DiagnosticResult("folders", False, message, f"chown or chmod {folder}")
+            return
+    yield DiagnosticResult("folders", True, "writable")
+
+
+def check_device() -> Iterator[DiagnosticResult]:
+    """On what torch computes."""
+    import torch
+
+    if torch.cuda.is_available():
+        name = torch.cuda.get_device_name()
+    else:
+        name = f"CPU, {torch.get_num_threads()} threads"
+    yield DiagnosticResult("device", True, f"{name}; torch {torch.__version__}")

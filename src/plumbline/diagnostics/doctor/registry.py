@@ -1,0 +1,202 @@
+"""Journal, champion.json, registry and registration.json: whether they agree.
+
+They are read without MLflow. The journal says which models and versions there should be.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+from plumbline.contract import layout
+from plumbline.contract.errors import (
+    AbsentVersionError,
+    BundleError,
+    JournalError,
+    PlumblineError,
+    RegistryError,
+)
+from plumbline.diagnostics.result import DiagnosticResult, report_error
+from plumbline.entrypoint import load_params
+from plumbline.process.files import read_json_object
+from plumbline.process.lineage import run_git
+from plumbline.registry import champion_pin, journal, lost_models
+from plumbline.registry.journal import Entry
+from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move
+from plumbline.registry.reader import find_version, open_version
+from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, describe_registry
+from plumbline.registry.reader.artifacts import MissingArtifactError
+from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
+from plumbline.tracking import moved_store, store_location
+
+# What lies beside a version, and its evidence has the digest of.
+RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.DRIFT_REFERENCE)
+BACKUP = "restore it from a backup"
+FINISH = "`plumbline journal {}` finishes a decision that was cut off, or says what to do"
+REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
+UNREACHABLE = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
+WHEN_IT_ANSWERS = "run this again when the store can be read: nothing shows that it is damaged"
+RESTORE_LOCATIONS = "`plumbline champion` makes it name those here, as `plumbline run` does"
+
+
+def check_registry(*, full: bool) -> Iterator[DiagnosticResult]:
+    """Compare all of them; `full` also reads all files of all versions."""
+    lost_models.require_local_models()
+    entries = _read_entries()
+    yield _check_chain(entries)
+    yield from _check_pins(entries)
+    if store_location.is_missing(store_location.find_uri()):
+        yield DiagnosticResult("registry", True, "none yet; the first run creates it")
+        return
+    former = moved_store.find_former_folders()
+    if former:  # a connection would change them
+        message = f"was moved; it names files in {', '.join(map(str, sorted(former)))}"
+        yield DiagnosticResult("registry", True, message, RESTORE_LOCATIONS)
+        return
+    faults = list(_check_models(entries, full=full))
+    yield from faults
+    if not any(fault.what == "registry" for fault in faults):
+        yield DiagnosticResult("registry", True, describe_registry())
+
+
+def _read_entries() -> list[Entry]:
+    if store_location.is_missing(journal.find_journal_uri()):
+        return []
+    with journal.read_journal() as book:
+        return book.read_unchecked_entries() if book.has_table() else []
+
+
+def _check_chain(entries: list[Entry]) -> DiagnosticResult:
+    position = journal.find_broken_entry(entries)
+    if position:
+        message = f"entry {position} was changed since it was written (hash mismatch)"
+        remedy = f"{BACKUP}, and find out who can write to it"
+        return DiagnosticResult("journal", False, message, remedy)
+    return DiagnosticResult("journal", True, f"{len(entries)} entries, hash chain intact")
+
+
+def _check_pins(entries: list[Entry]) -> Iterator[DiagnosticResult]:
+    """Compare champion.json with the journal; an older champion may be meant: a warning."""
+    try:
+        pins = champion_pin.read_pins()
+    except PlumblineError as error:
+        yield report_error("champion.json", error, BACKUP)
+        return
+    faults = []
+    for name, pin in pins.items():
+        remedy = f"`plumbline champion {name} --pin`, then `dvc repro`"
+        last = _find_last_move(name, entries)
+        champion = last.version if last else NO_CHAMPION
+        pinned = pin.version if pin else NO_CHAMPION
+        try:
+            if pin:
+                champion_pin.require_decision(name, pin, entries)
+        except JournalError as error:
+            faults.append(report_error("champion.json", error, remedy))
+            continue
+        if pinned != champion:
+            message = f"names {pinned} as champion of {name}; the champion is {champion} now"
+            leave = f"{remedy}; or leave it, to repeat an older comparison"
+            faults.append(DiagnosticResult("champion.json", True, message, leave))
+    success = "names the same champions as the journal"
+    yield from faults or [DiagnosticResult("champion.json", True, success)]
+
+
+def _check_models(entries: list[Entry], *, full: bool) -> Iterator[DiagnosticResult]:
+    """Check each model in the journal, and that of params.yaml."""
+    names = {entry.model for entry in entries}
+    with suppress(Exception):  # see the result for params.yaml
+        names.add(load_params(layout.PARAMS).registry.model)
+    for name in sorted(names):
+        try:
+            yield from _check_champion(name, _find_last_move(name, entries))
+        except RegistryError as error:
+            message = str(error).partition(". Try ")[0]
+            yield DiagnosticResult("registry", False, message, UNREACHABLE)
+            return
+    yield from _check_registration()
+    if full:
+        yield from _check_versions(entries)
+
+
+def _check_champion(name: str, last: Entry | None) -> Iterator[DiagnosticResult]:
+    """Whether the alias `champion` is at the version that the journal says, with its digests."""
+    try:
+        find_version(f"models:/{name}@{CHAMPION}")
+    except AbsentVersionError:
+        if last is not None:
+            message = f"{name}: the journal says version {last.version}, the registry has none"
+            yield DiagnosticResult("champion", False, message, FINISH.format(name))
+    except (BundleError, JournalError) as error:
+        yield report_error("champion", error, BACKUP)
+
+
+def _check_registration() -> Iterator[DiagnosticResult]:
+    """Whether the version that register says it made is in the registry."""
+    if not layout.REGISTRATION.exists():
+        return
+    try:
+        done = read_json_object(layout.REGISTRATION)
+        name, number = done["model"], done["version"]
+        if number is not None:
+            find_version(f"models:/{name}/{number}")
+    except (ValueError, KeyError) as error:
+        message = f"{layout.REGISTRATION} is damaged ({error!r})"
+        yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
+    except AbsentVersionError:
+        message = f"{layout.REGISTRATION} says {name} version {number}, which the registry lacks"
+        yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
+
+
+def _check_versions(entries: list[Entry]) -> Iterator[DiagnosticResult]:
+    """Read the files, evidence and signature of each version that the journal names."""
+    named: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        if entry.version:
+            named.setdefault((entry.model, entry.version), []).append(entry)
+    faults: list[DiagnosticResult] = []
+    for (name, version), own in named.items():
+        try:
+            faults += _check_version(name, version, own)
+        except AbsentVersionError:
+            faults.append(_report_absent(own, _find_last_move(name, entries)))
+        except BundleError as error:
+            remedy = f"{BACKUP} of the artifacts; until then do not promote it"
+            faults.append(report_error("versions", error, remedy))
+        except RegistryError as error:
+            is_gone = isinstance(error, MissingArtifactError)
+            remedy = f"{BACKUP} of the artifacts" if is_gone else WHEN_IT_ANSWERS
+            faults.append(DiagnosticResult("versions", False, str(error), remedy))
+    success = f"{len(named)}, each with its bundle, evidence and commit"
+    yield from faults or [DiagnosticResult("versions", True, success)]
+
+
+def _check_version(name: str, version: str, own: list[Entry]) -> Iterator[DiagnosticResult]:
+    """Raises BundleError for damaged or unsigned files, RegistryError where they are unreadable."""
+    with open_version(f"models:/{name}/{version}", "doctor") as opened:
+        opened.require_signature()
+        evidence = read_evidence(opened.registered)
+        for path in RECORDS:
+            fetch_recorded_file(opened.registered, evidence, path, opened.folder.parent)
+    tags = opened.registered.tags
+    if tags[BUNDLE_TAG] not in {entry.bundle for entry in own}:
+        message = f"{name} version {version} has another bundle than the journal says"
+        yield DiagnosticResult("versions", False, message, f"{BACKUP} of the registry")
+    commit = tags.get("plumbline.git_commit")
+    if commit and run_git("cat-file", "-e", f"{commit}^{{commit}}").returncode:
+        message = f"{name} version {version}: commit {commit[:12]} is not in this repository"
+        remedy = "git fetch --all (in a shallow clone: git fetch --unshallow), or push its branch"
+        yield DiagnosticResult("versions", False, message, remedy)
+
+
+def _report_absent(own: list[Entry], last: Entry | None) -> DiagnosticResult:
+    """Report a version that the journal names, and the registry lacks: it may not be needed."""
+    version = own[0].version
+    numbers = ", ".join(str(entry.number) for entry in own)
+    message = f"{own[0].model} version {version}, named in entry {numbers}, does not exist"
+    if last is not None and version in (last.version, last.previous):
+        return DiagnosticResult("versions", False, message, f"{BACKUP} of the registry")
+    remedy = "nothing, if it was deleted on purpose: it is not served any more"
+    return DiagnosticResult("versions", True, message, remedy)
+
+
+def _find_last_move(name: str, entries: list[Entry]) -> Entry | None:
+    return find_last_move([entry for entry in entries if entry.model == name])
