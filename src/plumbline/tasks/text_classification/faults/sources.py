@@ -8,6 +8,7 @@ from pathlib import Path
 
 from plumbline.sources.records import ReadRequest, WantedColumn
 from plumbline.tasks.text_classification.data.generated import build_generated_part
+from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, SEPARATOR
 from plumbline_selftest.protocol import Fault, FaultSite
 
 SOURCE = Path("data/raw/own.csv")
@@ -20,6 +21,17 @@ ROOMS = (
     "larder", "nursery", "office", "pantry", "porch", "sauna", "studio", "vault",
 )  # fmt: skip
 PRIZE = ("claim your prize now", "you have won a free voucher", "reply to win cash")
+SIGNS = {
+    "billing": ("invoice", "charged", "payment", "amount", "price", "bank"),
+    "delivery": ("parcel", "late", "courier", "tracking", "arrived", "address"),
+    "login": ("password", "locked", "account", "reset", "code", "browser"),
+    "refund": ("refund", "return", "money", "back", "voucher", "owe"),
+}
+TOGETHER = {"refund": "billing"}  # a row with the first label has the second one too
+COMMON = ("the", "my", "is", "please", "and", "it", "for", "hello")
+SYLLABLES = ("ba", "ko", "li", "mu", "ne", "ro", "sa", "ti", "vu", "za")
+NUM_SETS = 2400
+NOISE = 0.25  # the share of rows with one label too many, or too few
 
 Row = tuple[str, str]  # text and label
 
@@ -62,10 +74,34 @@ def plant_rows(change: Callable[[Sequence[Row]], list[Row]]) -> Callable[[FaultS
     return plant
 
 
+def draw_sets() -> list[Row]:
+    """Draw texts, and the set of labels of each as a cell: in any order, some sets empty."""
+    draw = random.Random(1)  # noqa: S311 (test data)
+    rows = []
+    for _ in range(NUM_SETS):
+        labels = set(draw.sample(sorted(SIGNS), draw.randrange(3)))
+        labels |= {TOGETHER[label] for label in labels & TOGETHER.keys()}
+        words = list(draw.sample(COMMON, 3))
+        words += ["".join(draw.sample(SYLLABLES, 3)) for _ in range(6)]
+        for label in sorted(labels):
+            words += draw.sample(SIGNS[label], 3)
+        draw.shuffle(words)
+        if draw.random() < NOISE:
+            labels ^= {draw.choice(sorted(SIGNS))}
+        cell = SEPARATOR.join(draw.sample(sorted(labels), len(labels))) or NO_LABEL
+        rows.append((" ".join(words), cell))
+    return rows
+
+
 def plant_sets(site: FaultSite) -> None:
-    """Generate tickets about up to three matters, each with a set of labels."""
-    site.edit_params("    label: label\n", "    label: label\n    label_separator: '|'\n")
-    site.edit_params("drift: 0.0}", "drift: 0.0, max_labels: 3}")
+    """Make texts with sets of labels the source; the champion gives each row one label."""
+    _write_rows(SOURCE, draw_sets())
+    _use_source(site, str(SOURCE))
+    site.edit_params(
+        "    label: label\n", f"    label: label\n    label_separator: '{SEPARATOR}'\n"
+    )
+    # The champion knows none of these labels, so that nearly all rows tell the two apart.
+    site.edit_params("max_detectable_difference: 0.10", "max_detectable_difference: 0.20")
 
 
 def plant_a_test_file_without_a_class(site: FaultSite) -> None:
@@ -120,7 +156,7 @@ FAULTS: tuple[Fault, ...] = (
         plant_rows(make_one_class_rare),
         before="start",
     ),
-    Fault("sound: sets of labels", "none", "promote", plant_sets, before="start"),
+    Fault("sound: sets of labels", "none", "promote", plant_sets, before="ingest"),
     Fault(
         "sound: 180 classes of 20 rows",
         "none",
