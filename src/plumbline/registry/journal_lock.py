@@ -3,7 +3,6 @@
 It is the kernel's or PostgreSQL's, and ends with the process that holds it.
 """
 
-import fcntl
 import logging
 import os
 import socket
@@ -13,9 +12,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import JournalError
+from plumbline.process import locks
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -38,7 +38,10 @@ def hold_file_lock(path: Path) -> Iterator[None]:
     """Hold the lock on `path`, in which it says who does. JournalError where nobody releases it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+", encoding="utf-8") as file:
-        _wait(lambda: _try_file(file), lambda: path.read_text(encoding="utf-8", errors="replace"))
+        _wait(
+            lambda: locks.hold(file, wait=False),
+            lambda: path.read_text(encoding="utf-8", errors="replace"),
+        )
         with suppress(OSError):  # a full disk
             file.truncate(0)
             file.write(f"{_describe_holder()}, since {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC")
@@ -81,14 +84,6 @@ def _wait(attempt: Callable[[], bool], find_holder: Callable[[], str]) -> None:
             log.warning("waiting for the journal's lock, held by %s", holder)
             is_said = True
         time.sleep(PAUSE_S)
-
-
-def _try_file(file: IO[str]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _describe_holder() -> str:
