@@ -1,6 +1,5 @@
 """Every answer as one JSON line in the long form; several processes may append to one file."""
 
-import fcntl
 import json
 import os
 from dataclasses import asdict, dataclass
@@ -8,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.process.locks import hold
 from plumbline_consult.calling import AgentOutcome
 from plumbline_consult.course import Course
 
@@ -43,7 +43,7 @@ class AnswerRecords:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
             try:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                hold(file)
                 if line:
                     _write_whole(file, line)
             finally:
