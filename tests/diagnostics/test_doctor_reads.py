@@ -9,6 +9,8 @@ from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.registry import journal, journal_lock
 from plumbline.registry.journal import Decision
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
+
 
 @pytest.fixture
 def mlruns(mlflow_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
