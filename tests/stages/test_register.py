@@ -25,6 +25,7 @@ from plumbline.contract.errors import (
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.evidence import document
+from plumbline.evidence.verify import require_look
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.registry import journal, model_versions, promotion
 from plumbline.registry.package import rehearsal
@@ -374,6 +375,18 @@ def test_a_score_that_its_answers_do_not_give_registers_nothing(
     candidates["closed"]["test"]["squared_error"] = 0.1
     rewrite(candidates=candidates)
     with pytest.raises(EvidenceError, match=r"follows another candidates: the evidence was edited"):
+        register(*evaluated)
+    assert versions() == []
+
+
+def test_a_look_that_the_journal_does_not_have_registers_nothing(
+    evaluated: tuple[Params, Task],
+) -> None:
+    data = read_json(layout.EVIDENCE)["data"]
+    with pytest.raises(EvidenceError, match=r"does not have its look at the test split as look 2"):
+        require_look({"data": data | {"look": data["look"] | {"number": 2}}})
+    rewrite(data=data | {"look": data["look"] | {"question": "another one"}})
+    with pytest.raises(EvidenceError, match=r"does not have its look at the test split as look 1"):
         register(*evaluated)
     assert versions() == []
 

@@ -26,6 +26,7 @@ from plumbline.evidence.records import (
 )
 from plumbline.evidence.scores import CHAMPION, Key, ScoreTable
 from plumbline.process.files import digest_path, write_json
+from plumbline.registry import ledger
 
 FAILED = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}
 WINNER = "closed"
@@ -141,7 +142,7 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
         suite="",
         checks={"range": "blocking"},
         leaks=tuple(find_leaks(params, task)),
-        look=LookFacts(1, PLAN, PLAN, 1),
+        look=_record_look(params),
     )
     runtime = RuntimeFacts(
         cost=dict.fromkeys(params.candidates, LATENCY | {"num_bytes": 1}),
@@ -153,6 +154,13 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
     )
     bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
     return Measurements(data, ScoreTable(task.metric, scores, bound, manifest), known, runtime)
+
+
+def _record_look(params: Params) -> LookFacts:
+    """Record a look at a split of its own, so that it is the first one."""
+    asked = bundle.digest(layout.locate_bundle(WINNER))
+    look = ledger.record_look(params.registry.model, ledger.SplitUse(asked, asked, PLAN))
+    return LookFacts(asked, asked, look.number, PLAN, PLAN, look.num_splits)
 
 
 def _rename_latency() -> dict[str, float]:

@@ -22,7 +22,7 @@ from plumbline.statistics.parity import VariantParity
 from plumbline.statistics.seeds import SeedSpread
 
 PLAN = "20 uses at 0.95"
-LOOK = LookFacts(3, PLAN, PLAN, 1)
+LOOK = LookFacts("question", "split", 3, PLAN, PLAN, 1)
 
 
 @dataclass(frozen=True)

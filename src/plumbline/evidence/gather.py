@@ -79,7 +79,9 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         suite=runner.digest_suite(checks),
         checks={check.name: check.severity for check in checks},
         leaks=tuple(find_leaks(params, task)),
-        look=LookFacts(look.number, look.plan, look.first_plan, look.num_splits),
+        look=LookFacts(
+            use.question, use.split, look.number, look.plan, look.first_plan, look.num_splits
+        ),
     )
     return Subjects(
         params=params,

@@ -23,6 +23,8 @@ T = TypeVar("T")
 class LookFacts:
     """The use of the test split that an evaluation is, as the ledger counts it."""
 
+    question: str  # digest of everything that was measured on the split
+    split: str  # digest of the split
     number: int  # of the use, from 1
     plan: str  # for how many uses, at which confidence
     first_plan: str  # the plan at the first use

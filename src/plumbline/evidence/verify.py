@@ -18,6 +18,7 @@ from plumbline.evidence.records import read_measurements
 from plumbline.evidence.scores import REMEDY
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import read_json
+from plumbline.registry import ledger
 
 TOLERANCE = 1e-6  # of numbers that another machine computed
 
@@ -64,6 +65,24 @@ def require_bundles(evidence: Mapping[str, Any], params: Params) -> None:
             raise EvidenceError(
                 f"{layout.locate_bundle(name)} is not what the evidence is about; {REMEDY}"
             )
+
+
+def require_look(evidence: Mapping[str, Any]) -> None:
+    """Require that the journal has this look at the test split, as this number; else EvidenceError.
+
+    Raises JournalError where the journal cannot be read.
+    """
+    look = evidence["data"]["look"]
+    uses = ledger.read_uses()
+    for use in uses:
+        if (use.question, use.split) == (look["question"], look["split"]):
+            counted = ledger.count_look(uses, use)
+            if (counted.number, counted.first_plan) == (look["number"], look["first_plan"]):
+                return
+    raise EvidenceError(
+        f"{layout.EVIDENCE}: the journal does not have its look at the test split as look "
+        f"{look['number']}; {REMEDY}"
+    )
 
 
 def _find_differences(evidence: Mapping[str, Any], derived: Mapping[str, Any]) -> Iterator[str]:

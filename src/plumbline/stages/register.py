@@ -15,7 +15,7 @@ from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.evidence import document
 from plumbline.evidence.gates.remedies import list_failures
-from plumbline.evidence.verify import require_bundles, verify_evidence
+from plumbline.evidence.verify import require_bundles, require_look, verify_evidence
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.process.lineage import collect_lineage
@@ -87,6 +87,7 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts | 
 def _register_verified(params: Params, task: Task[Params], evidence: dict[str, Any]) -> None:
     """Register the winner, once the verdict, promote or keep, follows from the evidence again."""
     _verify(evidence, params, task)
+    require_look(evidence)
     key = signing.find_private_key()
     if key is not None:
         signatures.check_private_key(key)  # before there is a version, which would be unsigned
