@@ -85,9 +85,9 @@ def name_a_pickle(folder: Path) -> None:
 
     (folder / "model.pkl").write_bytes(pickle.dumps("planted"))
     seal = json.loads((folder / "bundle.json").read_text())
-    from plumbline.contract.layout import digest
+    from plumbline.process.files import digest_path
 
-    seal["files"]["model.pkl"] = digest(folder / "model.pkl")
+    seal["files"]["model.pkl"] = digest_path(folder / "model.pkl")
     (folder / "bundle.json").write_text(json.dumps(seal))
 
 

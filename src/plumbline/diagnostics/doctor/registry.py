@@ -170,9 +170,13 @@ def _check_versions(entries: list[Entry]) -> Iterator[DiagnosticResult]:
 
 
 def _check_version(name: str, version: str, own: list[Entry]) -> Iterator[DiagnosticResult]:
-    """Raises BundleError for damaged or unsigned files, RegistryError where they are unreadable."""
+    """Raises BundleError for damaged files, RegistryError where they are unreadable."""
     with open_version(f"models:/{name}/{version}", "doctor") as opened:
-        opened.require_signature()
+        try:
+            opened.require_signature()
+        except BundleError as error:
+            remedy = f"`plumbline sign {name} {version} --key KEY`, or do not use it"
+            yield report_error("versions", error, remedy)
         evidence = read_evidence(opened.registered)
         for path in RECORDS:
             fetch_recorded_file(opened.registered, evidence, path, opened.folder.parent)
