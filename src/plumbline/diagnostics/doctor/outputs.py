@@ -87,7 +87,7 @@ def _report_difference(out: Any, state: str) -> tuple[str, str]:
     """
     path = shlex.quote(str(out))
     again = f"`dvc repro --force --single-item {out.stage.addressing}` to make it again"
-    if state == "new":
+    if not out.hash_info:
         message = f"{out} exists, but dvc.lock does not name it"
         return message, f"`git checkout dvc.lock` to restore what was recorded, {again}"
     message = f"{out} is missing here" if state == "deleted" else f"{out} differs from dvc.lock"
