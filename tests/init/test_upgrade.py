@@ -106,6 +106,7 @@ def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(rout
         "Makefile",
         "README.md",
         RETIRED,
+        "params.schema.json",
         "params.yaml",
         "requirements.lock",
         f"wheels/plumbline-{OLDER}-py3-none-any.whl",

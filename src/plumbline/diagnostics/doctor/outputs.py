@@ -1,5 +1,6 @@
 """The pipeline's outputs, here and in DVC's cache, compared with dvc.lock."""
 
+import hashlib
 import shlex
 import tempfile
 from collections.abc import Iterator
@@ -107,22 +108,26 @@ def _restore_object(out: Any) -> str:
 
 def _find_damaged_objects(out: Any) -> dict[str, Path]:
     """Find the objects whose bytes have another digest, by the name of their file."""
-    from dvc_data.hashfile.hash import file_md5
-    from dvc_data.hashfile.tree import Tree
 
     def is_damaged(digest: str) -> bool:
         path = Path(out.cache.oid_to_path(digest))
-        return path.exists() and file_md5(str(path)) != digest.removesuffix(FOLDER_SUFFIX)
+        return path.exists() and _compute_md5(path) != digest.removesuffix(FOLDER_SUFFIX)
 
     objects = {str(out): out.hash_info.value}
-    listing = None if is_damaged(out.hash_info.value) else out.get_obj()
-    if isinstance(listing, Tree):
+    if out.hash_info.isdir and not is_damaged(out.hash_info.value):
+        listing = out.get_obj() or ()
         objects |= {f"{out}/{'/'.join(key)}": info.value for key, _, info in listing}
     return {
         name: Path(out.cache.oid_to_path(digest))
         for name, digest in objects.items()
         if is_damaged(digest)
     }
+
+
+def _compute_md5(path: Path) -> str:
+    """Compute the digest by which DVC names an object."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()
 
 
 def _is_refusal_record(path: str) -> bool:
