@@ -6,11 +6,14 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 WORKERS = 2
+GRACE_S = 3.0
 
 
 @contextlib.contextmanager
@@ -32,11 +35,7 @@ def open_workers(folder: Path) -> Iterator[ProcessPoolExecutor]:
             yield pool
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
-            for worker in multiprocessing.active_children():
-                worker.kill()
-                if worker.pid:
-                    with contextlib.suppress(ProcessLookupError):  # it has no group of its own yet
-                        os.killpg(worker.pid, signal.SIGKILL)
+            _end_workers()
             raise
 
 
@@ -58,3 +57,24 @@ def _set_up(temporary: str) -> None:
     tempfile.tempdir = temporary
     torch.set_num_threads(1)  # as each worker has one core
     os.setpgid(0, 0)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+
+
+def _end_workers() -> None:
+    """Interrupt the workers and what they started, so that they clean up; then kill the rest."""
+    workers = multiprocessing.active_children()
+    _send(signal.SIGINT, workers)
+    until = time.monotonic() + GRACE_S
+    for worker in workers:
+        worker.join(max(0.0, until - time.monotonic()))
+    _send(signal.SIGKILL, workers)
+    for worker in workers:
+        worker.kill()  # also where it has no group of its own yet
+
+
+def _send(number: signal.Signals, workers: Sequence[BaseProcess]) -> None:
+    """Send a signal to the group of each worker."""
+    for worker in workers:
+        if worker.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(worker.pid, number)
