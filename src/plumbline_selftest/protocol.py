@@ -46,6 +46,10 @@ class FaultSite(Protocol):
         """Replace text in params.yaml; raises LookupError if it is not there."""
         ...
 
+    def renew_manifest(self) -> None:
+        """Derive the manifest from the examples as they are now."""
+        ...
+
     def accept_data(self) -> None:
         """Make validation.json accept the data as they are now."""
         ...

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.task import Task
+from plumbline.contract.task import SPLITS, Task
 from plumbline.entrypoint import run_stage
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline_selftest import faulty_predictors
@@ -41,6 +43,15 @@ class CheckoutSite:
         if old not in text:
             raise LookupError(f"{layout.PARAMS} does not contain {old!r}")
         layout.PARAMS.write_text(text.replace(old, new), encoding="utf-8")
+
+    def renew_manifest(self) -> None:
+        """See `protocol.FaultSite`."""
+        tables = []
+        for split in SPLITS:
+            listed = self.task.data.list_rows(layout.EXAMPLES, split)
+            own = [listed] if isinstance(listed, pd.DataFrame) else listed
+            tables += [rows.assign(split=split) for rows in own]
+        pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
 
     def accept_data(self) -> None:
         """Write the digests of the data as they are now into validation.json."""

@@ -3,19 +3,9 @@
 import os
 
 
-def is_launched() -> bool:
-    """Whether something started this process as one of those."""
-    return "RANK" in os.environ
-
-
 def get_world_size() -> int:
     """Return the number of processes that train together."""
     return int(os.environ.get("WORLD_SIZE", "1"))
-
-
-def get_local_world_size() -> int:
-    """Return the number of them on this machine."""
-    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
 def get_rank() -> int:

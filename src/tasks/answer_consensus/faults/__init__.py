@@ -5,12 +5,8 @@ It has four agents and a conditional logit, which is solved in seconds.
 
 from pathlib import Path
 
-import pandas as pd
-
 from plumbline.contract import layout
-from plumbline.contract.task import SPLITS
 from plumbline_selftest.protocol import Fault, FaultSite
-from tasks.answer_consensus.data import list_rows
 from tasks.answer_consensus.data.storage import read_answers, write_answers
 
 HERE = Path(__file__).parent
@@ -25,8 +21,7 @@ def _plant_shared_groups(site: FaultSite) -> None:
         size = len(read_answers(layout.EXAMPLES, "test").ids) // 10
         answers.groups[:size] = [f"template {number}" for number in range(size)]
         write_answers(layout.EXAMPLES, split, answers)
-    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
+    site.renew_manifest()
     site.accept_data()
 
 

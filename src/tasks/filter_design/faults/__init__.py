@@ -6,12 +6,9 @@ The small pipeline has low-passes, and a network that is trained in seconds.
 from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
-
 from plumbline.contract import layout
-from plumbline.contract.task import SPLITS
 from plumbline_selftest.protocol import Fault, FaultSite
-from tasks.filter_design.data import list_rows, read_specifications, write_specifications
+from tasks.filter_design.data import read_specifications, write_specifications
 
 HERE = Path(__file__).parent
 PARAMS = HERE / "params.yaml"
@@ -27,8 +24,7 @@ def _plant_decades_in_test(site: FaultSite) -> None:
     size = min(len(test) // 10, len(train))
     copies = [replace(one, z0_ohm=DECADE * one.z0_ohm) for one in train[:size]]
     write_specifications(layout.EXAMPLES, "test", [*copies, *test[size:]])
-    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
+    site.renew_manifest()
     site.accept_data()
 
 

@@ -10,7 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.task import SPLITS
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.sources.shard_writer import write_split
-from plumbline.tasks.text_classification.data import list_rows, read_split
+from plumbline.tasks.text_classification.data import read_split
 from plumbline_selftest.protocol import Fault, FaultSite
 
 COPY = "copy:"  # before the id of a row that is there twice
@@ -45,7 +45,7 @@ def plant_own_answers(site: FaultSite) -> None:
     """Replace the labels of test by what the model answers, in the manifest too."""
     test = read_rows("test")
     _write_rows("test", test.assign(label=_answer_rows(site, test)))
-    _renew_manifest()
+    _renew_manifest(site)
 
 
 def plant_exchanged_labels(site: FaultSite) -> None:
@@ -92,7 +92,7 @@ def plant_customers(site: FaultSite) -> None:
             customer = draw.randrange(CUSTOMERS_EACH) * len(labels) + labels.index(label)
             numbers.append(f" {50_000 + customer}")
         _write_rows(split, rows.assign(text=rows["text"] + numbers))
-    _renew_manifest()
+    _renew_manifest(site)
     _seal_source()
 
 
@@ -127,17 +127,15 @@ def _keep_test_rows(site: FaultSite, kept: pd.DataFrame) -> None:
 
 def _accept_rows(site: FaultSite) -> None:
     """Derive the manifest from the examples as they are now, and make validation accept both."""
-    _renew_manifest()
+    _renew_manifest(site)
     site.accept_data()
 
 
-def _renew_manifest() -> None:
+def _renew_manifest(site: FaultSite) -> None:
     """Derive the manifest from the examples as they are now; flags are those that each row had."""
     before = pd.read_parquet(layout.MANIFEST).set_index("id")
-    tables = [
-        rows.assign(split=split) for split in SPLITS for rows in list_rows(layout.EXAMPLES, split)
-    ]
-    rows = pd.concat(tables, ignore_index=True)
+    site.renew_manifest()
+    rows = pd.read_parquet(layout.MANIFEST)
     origins = rows["id"].str.removeprefix(COPY)
     for flag in before.columns.intersection(list(FLAGS)):
         rows[flag] = before[flag].reindex(origins).to_numpy()
