@@ -90,6 +90,12 @@ def spark_settings() -> Generator[None, None, None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
+def own_store() -> None:
+    """Forget where the module before it tracked: MLflow writes its address to the environment."""
+    os.environ.pop("MLFLOW_TRACKING_URI", None)
+
+
+@pytest.fixture(scope="module", autouse=True)
 def frozen_heap() -> None:
     """Let collections of garbage pass over what lives for as long as the process: the libraries.
 
