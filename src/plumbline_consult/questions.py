@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.tables.records import ReadRequest, WantedColumn
 from plumbline_consult.course import Question
 
 

@@ -27,7 +27,7 @@ from plumbline.sources import http_download
 from plumbline.sources.http_download import _is_private, _RedirectGuard
 from plumbline.sources.identities import look_up_identities
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.tables.records import ReadRequest, WantedColumn
 
 
 @pytest.fixture

@@ -157,7 +157,7 @@ def test_an_executor_looks_for_no_garbage_in_what_it_has_imported(
 def test_ingest_writes_the_same_on_spark(
     kind: str, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plumbline.sources.arrow_files.PIECE_ROWS", 300)
+    monkeypatch.setattr("plumbline.tables.arrow_files.PIECE_ROWS", 300)
     monkeypatch.setattr(generated, "PIECE_ROWS", 300)
     values = make_values(kind)
     write_raw_files(source)

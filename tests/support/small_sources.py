@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, WantedColumn
+from plumbline.sources.source_part import SourcePart
+from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
 
 ROWS = [
     (f"ticket number {number} is about {'money' if number % 2 else 'parcels'}", "ab"[number % 2])

@@ -10,8 +10,8 @@ from pathlib import Path
 from plumbline.contract.errors import DataError
 from plumbline.init.header import read_header
 from plumbline.init.separators import find_separator, split_cell
-from plumbline.sources import formats
-from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
+from plumbline.tables import formats
+from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
 
 MAX_ROWS = 100_000  # that are looked at
 MAX_VALUES = 20_000  # distinct ones that are counted in a column

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
-from plumbline.sources import formats
-from plumbline.sources.byte_stream import open_seekable, open_stream
-from plumbline.sources.csv_files import read_csv, read_csv_names
-from plumbline.sources.jsonl_files import read_first_object, read_jsonl
+from plumbline.tables import formats
+from plumbline.tables.byte_stream import open_seekable, open_stream
+from plumbline.tables.csv_files import read_csv, read_csv_names
+from plumbline.tables.jsonl_files import read_first_object, read_jsonl
 
 if TYPE_CHECKING:
     import io

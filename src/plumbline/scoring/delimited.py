@@ -11,7 +11,7 @@ from plumbline.scoring.chunks import Chunk, RowReader
 from plumbline.scoring.encoding import encode_cell, encode_text
 from plumbline.scoring.file_format import FileFormat
 from plumbline.scoring.text_lines import MAX_LINE, LineReader, Record, group_records
-from plumbline.sources.csv_limits import allow_wide_cells
+from plumbline.tables.csv_limits import allow_wide_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,7 +9,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import Field
 from plumbline.contract.value_types import TYPES
 from plumbline.scoring.chunks import MAX_CHARS, MAX_ROWS, Chunk, RowReader
-from plumbline.sources.arrow_values import list_values
+from plumbline.tables.arrow_values import list_values
 
 if TYPE_CHECKING:
     import pyarrow as pa

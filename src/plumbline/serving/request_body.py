@@ -12,7 +12,7 @@ from plumbline.contract.value_types import build_cell_parser
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
 from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
 from plumbline.serving.strict_json import parse_json
-from plumbline.sources.csv_limits import allow_wide_cells
+from plumbline.tables.csv_limits import allow_wide_cells
 
 LAYOUTS = ("inputs", "instances", "dataframe_split", "dataframe_records")
 UTF8 = ("", "charset=utf-8", 'charset="utf-8"')

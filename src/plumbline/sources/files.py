@@ -12,11 +12,12 @@ from typing import IO
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.process.files import digest_path
-from plumbline.sources import formats
 from plumbline.sources.addresses import hide_secrets
-from plumbline.sources.arrow_files import RowGroups
-from plumbline.sources.records import ReadRequest, ReadRows, SourcePart, SourceRow
+from plumbline.sources.source_part import SourcePart
 from plumbline.sources.stores import refuse_driver_errors
+from plumbline.tables import formats
+from plumbline.tables.arrow_files import RowGroups
+from plumbline.tables.records import ReadRequest, ReadRows, SourceRow
 
 NUM_SIBLINGS = 8  # how many files of the folder a message lists
 
@@ -95,7 +96,9 @@ def build_file_part(file: SourceFile, name: str) -> SourcePart:
 def _read_rows(
     file: SourceFile, name: str, groups: RowGroups | None, request: ReadRequest
 ) -> Iterator[SourceRow]:
-    yield from formats.read_rows(_open_file(file), name, request, groups)
+    yield from formats.read_rows(
+        _open_file(file), name, request, groups, guard=refuse_driver_errors
+    )
 
 
 def _list_pieces(file: SourceFile, name: str) -> list[ReadRows]:
@@ -103,7 +106,7 @@ def _list_pieces(file: SourceFile, name: str) -> list[ReadRows]:
     groups: list[RowGroups | None] = [None]
     if formats.has_pieces(name):
         with suppress(DataError):  # who reads it finds the fault in its turn
-            groups = [*formats.cut_rows(_open_file(file), name)]
+            groups = [*formats.cut_rows(_open_file(file), name, guard=refuse_driver_errors)]
     return [partial(_read_rows, file, name, each) for each in groups]
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow
+from plumbline.sources.source_part import SourcePart
+from plumbline.tables.columns import find_columns
+from plumbline.tables.records import ReadRequest, SourceRow
 
 SPLIT_NAMES = {
     "train": "train",

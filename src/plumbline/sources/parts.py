@@ -18,7 +18,7 @@ from plumbline.sources.files import (
     list_local_files,
     open_local_file,
 )
-from plumbline.sources.records import SourcePart
+from plumbline.sources.source_part import SourcePart
 
 
 def locate_parts(

@@ -15,8 +15,8 @@ from plumbline.contract.listing import (
 from plumbline.contract.row_groups import BATCH_ROWS
 from plumbline.contract.rows import PART_ROWS
 from plumbline.process.files import digest_path, write_json
-from plumbline.sources.parquet_batches import BatchWriter
 from plumbline.sources.shard_store import ShardStore
+from plumbline.tables.parquet_batches import BatchWriter
 
 if TYPE_CHECKING:
     import numpy as np

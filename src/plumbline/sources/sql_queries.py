@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.process.files import digest_path
 from plumbline.sources.addresses import find_local_path, hide_secrets, hide_secrets_in_text
-from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourcePart, SourceRow, as_text, show_bytes
+from plumbline.sources.source_part import SourcePart
+from plumbline.tables.columns import find_columns
+from plumbline.tables.records import ReadRequest, SourceRow, as_text, show_bytes
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, CursorResult

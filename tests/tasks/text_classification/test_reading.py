@@ -15,7 +15,8 @@ from tests.support.engines import BackwardEngine
 from plumbline.contract.engine import Engine, LocalEngine, use_engine
 from plumbline.contract.errors import DataError
 from plumbline.process.files import digest_files, format_json
-from plumbline.sources import arrow_files, shard_writer
+from plumbline.sources import shard_writer
+from plumbline.tables import arrow_files
 from plumbline.tasks.text_classification.data import generated, ingest, reading, survey
 from plumbline.tasks.text_classification.params import TextParams
 

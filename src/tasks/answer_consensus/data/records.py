@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from plumbline.contract.errors import DataError
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
+from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
 from tasks.answer_consensus.params import Columns, RecordedData
 
 NUM_NAMES = 12  # of agents that a message lists

@@ -4,7 +4,7 @@ from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.tables.records import ReadRequest, WantedColumn
 from tasks.filter_design.data.specifications import (
     COLUMNS,
     Specification,

@@ -13,8 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from plumbline.sources.columns import find_columns
-from plumbline.sources.records import PIECE_ROWS, ReadRequest, ReadRows, SourcePart, SourceRow
+from plumbline.sources.source_part import SourcePart
+from plumbline.tables.columns import find_columns
+from plumbline.tables.records import PIECE_ROWS, ReadRequest, ReadRows, SourceRow
 from plumbline.tasks.text_classification.data.grammar import load_grammar
 from plumbline.tasks.text_classification.data.ticket_text import TicketWriter, replace_words
 from plumbline.tasks.text_classification.params import TextParams

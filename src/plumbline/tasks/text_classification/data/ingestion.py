@@ -8,8 +8,9 @@ from plumbline.contract.engine import get_engine, open_folder
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import SourcePart, WantedColumn
 from plumbline.sources.shard_store import ShardStore
+from plumbline.sources.source_part import SourcePart
+from plumbline.tables.records import WantedColumn
 from plumbline.tasks.text_classification.data.division import RowDivision
 from plumbline.tasks.text_classification.data.generated import build_generated_part
 from plumbline.tasks.text_classification.data.label_cells import LabelCells

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.jsonl_files import replace_surrogates
+from plumbline.tables.jsonl_files import replace_surrogates
 from plumbline.tasks.text_classification.data.label_sets import (
     NO_LABEL,
     SEPARATOR,

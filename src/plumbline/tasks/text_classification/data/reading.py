@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from plumbline.contract.engine import LocalEngine, get_engine
 from plumbline.contract.errors import DataError
 from plumbline.contract.rows import store_part
-from plumbline.sources.records import ReadRequest, ReadRows, SourcePart, SourceRow, WantedColumn
+from plumbline.sources.source_part import SourcePart
+from plumbline.tables.records import ReadRequest, ReadRows, SourceRow, WantedColumn
 from plumbline.tasks.text_classification.data.generated import GeneratedRow
 from plumbline.tasks.text_classification.data.label_cells import LabelCell, LabelCells
 from plumbline.tasks.text_classification.data.labels import is_null_like

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from plumbline.contract.row_groups import BATCH_ROWS
-from plumbline.sources.parquet_batches import BATCH_CHARS
+from plumbline.tables.parquet_batches import BATCH_CHARS
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:

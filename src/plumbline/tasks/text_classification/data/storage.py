@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.listing import Listing
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
-from plumbline.sources.parquet_batches import BatchWriter
 from plumbline.sources.shard_store import ShardStore
 from plumbline.sources.shard_writer import ShardWriter, write_listing
 from plumbline.sources.shards import ShardReader, list_readers
+from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_content, digest_text
 from plumbline.tasks.text_classification.data.source_rows import name_value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
-from plumbline.sources.records import SourcePart
+from plumbline.sources.source_part import SourcePart
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.data.policies import PolicyCounts
 from plumbline.tasks.text_classification.data.splits import describe_missing_classes

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.tables.records import ReadRequest, WantedColumn
 from plumbline.tasks.text_classification.data.generated import build_generated_part
 from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, SEPARATOR
 from plumbline_selftest.protocol import Fault, FaultSite

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.arrow_values import list_values
-from plumbline.sources.byte_stream import open_seekable
-from plumbline.sources.columns import find_columns
-from plumbline.sources.records import PIECE_ROWS, ReadRequest, SourceRow, WantedColumn
+from plumbline.tables.arrow_values import list_values
+from plumbline.tables.byte_stream import open_seekable
+from plumbline.tables.columns import find_columns
+from plumbline.tables.records import PIECE_ROWS, ReadRequest, SourceRow, WantedColumn
 
 if TYPE_CHECKING:
     import pyarrow as pa

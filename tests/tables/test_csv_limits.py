@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from plumbline.sources.csv_limits import allow_wide_cells
+from plumbline.tables.csv_limits import allow_wide_cells
 
 WIDE = "a" * 200_000
 

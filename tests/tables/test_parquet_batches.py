@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from plumbline.sources import parquet_batches
-from plumbline.sources.parquet_batches import BatchWriter
+from plumbline.tables import parquet_batches
+from plumbline.tables.parquet_batches import BatchWriter
 
 SCHEMA = pa.schema([("text", pa.string())])
 ROWS, CHARS = 5, 12

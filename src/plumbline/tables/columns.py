@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.tables.records import ReadRequest, WantedColumn
 
 NUM_NAMES = 30  # how many columns of a header a message lists
 LONGEST_NAME = 60  # characters of each

@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Iterator
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.byte_stream import UTF8_BOM
+from plumbline.tables.byte_stream import UTF8_BOM
 
 MAX_LINE = 16 * 2**20  # bytes
 HEAD_BYTES = 200

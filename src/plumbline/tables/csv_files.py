@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterator
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.columns import find_columns
-from plumbline.sources.csv_limits import allow_wide_cells
-from plumbline.sources.jsonl_files import refuse_json
-from plumbline.sources.records import ReadRequest, SourceRow
-from plumbline.sources.text_lines import MAX_LINE, DecodedLines
+from plumbline.tables.columns import find_columns
+from plumbline.tables.csv_limits import allow_wide_cells
+from plumbline.tables.jsonl_files import refuse_json
+from plumbline.tables.records import ReadRequest, SourceRow
+from plumbline.tables.text_lines import MAX_LINE, DecodedLines
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 

@@ -15,9 +15,9 @@ import pytest
 from tests.support.small_sources import COLUMNS, CSV, ROWS, read_bytes, read_source
 
 from plumbline.contract.errors import DataError
-from plumbline.sources import arrow_files
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.records import ReadRequest, WantedColumn
+from plumbline.tables import arrow_files
+from plumbline.tables.records import ReadRequest, WantedColumn
 
 
 @pytest.fixture

@@ -4,12 +4,11 @@ import gzip
 import io
 import tempfile
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import IO, TYPE_CHECKING, cast
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.stores import refuse_driver_errors
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -24,14 +23,28 @@ ZIP_MAGIC = b"PK\x03\x04"
 UTF8_BOM = b"\xef\xbb\xbf"
 HTML_STARTS = (b"<!doctype html", b"<html", b"<head", b"<body")
 
+# Given a file's name, turns what its driver raises inside the block into DataErrors.
+Guard = Callable[[str], AbstractContextManager[None]]
 
-def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
+
+@contextmanager
+def guard_system_errors(name: str) -> Iterator[None]:
+    """Turn what the system refuses into a DataError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from None
+
+
+def open_stream(
+    file: IO[bytes], name: str, guard: Guard = guard_system_errors
+) -> io.BufferedReader:
     """Return the bytes of `file`, decompressed where its name says that it is compressed.
 
     Raises DataError for an empty file, a Git LFS pointer or an archive.
     """
     wrap = _DecompressedFile if is_compressed(name) else _CheckedFile
-    stream: io.BufferedReader = io.BufferedReader(wrap(file, name), BUFFER_BYTES)
+    stream: io.BufferedReader = io.BufferedReader(wrap(file, name, guard), BUFFER_BYTES)
     _check_head(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name)
     return stream
 
@@ -80,9 +93,10 @@ def _check_head(head: bytes, name: str) -> None:
 class _CheckedFile(io.RawIOBase):
     """A file whose read errors become DataErrors that name it."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, file: IO[bytes], name: str, guard: Guard) -> None:
         self.file = file
         self._name = name
+        self._guard = guard
 
     def readable(self) -> bool:
         """Say yes to BufferedReader."""
@@ -102,7 +116,7 @@ class _CheckedFile(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         """Return up to `size` bytes, all that follow if it is -1; none at the end of the file."""
-        with refuse_driver_errors(self._name):
+        with self._guard(self._name):
             try:
                 return self.file.read(size)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -121,8 +135,8 @@ class _CheckedFile(io.RawIOBase):
 class _DecompressedFile(_CheckedFile):
     """The content of a gzip file; a decompression bomb is stopped."""
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
-        super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name)
+    def __init__(self, file: IO[bytes], name: str, guard: Guard) -> None:
+        super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name, guard)
         self._compressed = file
         self._num_bytes = 0
 

@@ -7,11 +7,17 @@ from pathlib import PurePath
 from typing import IO
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.arrow_files import RowGroups, cut_parquet, read_arrow, read_parquet
-from plumbline.sources.byte_stream import GZIP_ENDING, is_compressed, open_stream
-from plumbline.sources.csv_files import read_csv
-from plumbline.sources.jsonl_files import ARRAY_REMEDY, read_jsonl
-from plumbline.sources.records import ReadRequest, SourceRow
+from plumbline.tables.arrow_files import RowGroups, cut_parquet, read_arrow, read_parquet
+from plumbline.tables.byte_stream import (
+    GZIP_ENDING,
+    Guard,
+    guard_system_errors,
+    is_compressed,
+    open_stream,
+)
+from plumbline.tables.csv_files import read_csv
+from plumbline.tables.jsonl_files import ARRAY_REMEDY, read_jsonl
+from plumbline.tables.records import ReadRequest, SourceRow
 
 ReadFormat = Callable[[io.BufferedReader, str, ReadRequest], Iterator[SourceRow]]
 KNOWN_ENDINGS = (
@@ -21,7 +27,11 @@ KNOWN_ENDINGS = (
 
 
 def read_rows(
-    file: IO[bytes], name: str, request: ReadRequest, groups: RowGroups | None = None
+    file: IO[bytes],
+    name: str,
+    request: ReadRequest,
+    groups: RowGroups | None = None,
+    guard: Guard = guard_system_errors,
 ) -> Iterator[SourceRow]:
     """Yield the rows of `file`, which is closed at the end; DataError names the file and row.
 
@@ -31,7 +41,7 @@ def read_rows(
     if groups is not None:
         read_format = partial(read_parquet, groups=groups)
     with file:
-        yield from read_format(open_stream(file, name), name, request)
+        yield from read_format(open_stream(file, name, guard), name, request)
 
 
 def has_pieces(name: str) -> bool:
@@ -39,10 +49,10 @@ def has_pieces(name: str) -> bool:
     return choose_reader(name) is read_parquet and not is_compressed(name)
 
 
-def cut_rows(file: IO[bytes], name: str) -> list[RowGroups]:
+def cut_rows(file: IO[bytes], name: str, guard: Guard = guard_system_errors) -> list[RowGroups]:
     """Return the pieces of `file`, which is closed then; DataError where it is damaged."""
     with file:
-        return cut_parquet(open_stream(file, name), name)
+        return cut_parquet(open_stream(file, name, guard), name)
 
 
 def choose_reader(name: str) -> ReadFormat:

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.columns import find_columns
-from plumbline.sources.records import ReadRequest, SourceRow, WantedColumn
-from plumbline.sources.text_lines import DecodedLines
+from plumbline.tables.columns import find_columns
+from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
+from plumbline.tables.text_lines import DecodedLines
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
 

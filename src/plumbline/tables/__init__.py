@@ -1,0 +1,11 @@
+"""Every table of the outside is read here, by all doors: ingest, init, score, drift, the server.
+
+records        what every reader takes and gives
+columns        the wanted columns in a header, or what could be meant
+formats        from an open file to rows, by the ending of its name
+byte_stream    bytes, decompressed and bounded
+text_lines     lines, decoded and bounded
+csv_files, jsonl_files, arrow_files   one module for each format
+csv_limits     the csv module's limit on cells, for all of plumbline
+parquet_batches   rows for one Parquet file, in bounded memory
+"""
