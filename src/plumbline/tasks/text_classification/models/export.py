@@ -27,6 +27,7 @@ from plumbline.tasks.text_classification.models.label_decisions import (
 from plumbline.tasks.text_classification.models.logits import (
     compute_graph_logits,
     compute_model_logits,
+    draw_tried_rows,
 )
 from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
 
@@ -58,7 +59,9 @@ def export_model(
     path = folder / FILES[TRAINED_FORM]
     path.write_bytes(graph.SerializeToString(deterministic=True))
     logits = compute_graph_logits(path, TRAINED_FORM, data.validation)
-    _check_logits(logits, expected=compute_model_logits(model, data.validation))
+    tried = draw_tried_rows(data.validation)  # evaluate compares rows of test
+    expected = compute_model_logits(model, data.validation, tried)
+    _check_logits(logits[tried], expected[tried])
     choice = choose_form(folder, graph, data, policy, logits)
     targets = data.validation.targets
     temperature = fit_temperature(choice.logits, targets)

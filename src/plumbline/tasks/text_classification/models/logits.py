@@ -10,20 +10,33 @@ from plumbline.tasks.text_classification.models.encoded_texts import EncodedText
 from plumbline.tasks.text_classification.predictor import ONE_BY_ONE, open_graph
 
 BATCH = 32
-NUM_TRIED = 256  # rows that are answered alone and in company
+NUM_TRIED = 256  # rows that are answered twice: alone and in company, by the model and by its graph
 
 Run = Callable[[Mapping[str, torch.Tensor]], np.ndarray]
 
 
 @torch.inference_mode()
-def compute_model_logits(model: torch.nn.Module, rows: EncodedTexts) -> np.ndarray:
-    """Return the logits of the model for every row, in the shape that it gives."""
+def compute_model_logits(
+    model: torch.nn.Module, rows: EncodedTexts, numbers: np.ndarray | None = None
+) -> np.ndarray:
+    """Return the logits of the model for every row, in the shape that it gives.
+
+    With `numbers`, only those rows are computed, and the others are NaN.
+    """
 
     def run_model(inputs: Mapping[str, torch.Tensor]) -> np.ndarray:
         logits: np.ndarray = model(*inputs.values()).numpy()
         return logits
 
-    return _compute_logits(run_model, rows, _order_by_length(rows), BATCH)
+    order = _order_by_length(rows)
+    if numbers is not None:
+        order = order[np.isin(order, numbers)]
+    return _compute_logits(run_model, rows, order, BATCH)
+
+
+def draw_tried_rows(rows: EncodedTexts) -> np.ndarray:
+    """Draw the numbers of up to NUM_TRIED rows."""
+    return np.random.default_rng(NUM_TRIED).permutation(len(rows))[:NUM_TRIED]
 
 
 def compute_graph_logits(path: Path, form: str, rows: EncodedTexts) -> np.ndarray:
@@ -43,7 +56,7 @@ def measure_company(path: Path, form: str, rows: EncodedTexts) -> float:
     if form in ONE_BY_ONE:
         return 0.0
     run = _open_run(path)
-    tried = np.random.default_rng(NUM_TRIED).permutation(len(rows))[:NUM_TRIED]
+    tried = draw_tried_rows(rows)
     together = _compute_logits(run, rows, tried, BATCH)[tried]
     alone = _compute_logits(run, rows, tried, 1)[tried]
     return float(np.abs(together - alone).max())
