@@ -1,6 +1,10 @@
-"""The comparison of two records of what a user sees: what is printed, and what is let pass."""
+"""Records of what a user sees: what runs, what is compared, and what is let pass."""
 
-from tests.support.net import list_differences, list_figures
+import subprocess
+from pathlib import Path
+
+from tests.support.checkouts import ROOT, get_clean_environment
+from tests.support.net import list_differences, list_figures, read_figures, write_programs
 
 
 def make_record(cpu_s: float, **changes: object) -> dict:
@@ -41,3 +45,13 @@ def test_a_run_that_one_record_lacks_is_not_compared() -> None:
     after["runs"]["set banking77"] = {"exit": 1, "figures": {}}
     assert list_differences(before, after) == []
     assert len(list_figures(before, after)) == 1
+
+
+def test_programs_need_no_path_and_record_what_a_stage_used(tmp_path: Path) -> None:
+    programs = tmp_path / "programs"
+    write_programs(programs)
+    assert read_figures(programs) == {}  # of a run that ended before its first stage
+    environment = {**get_clean_environment(), "PATH": str(programs), "PYTHONPATH": f"{ROOT}/src"}
+    for command in (["plumbline", "--version"], ["python", "-c", "pass"]):
+        subprocess.run(command, env=environment, check=True)
+    assert list(read_figures(programs)) == ["pass"]

@@ -33,12 +33,17 @@ from tests.support.checkouts import ROOT, get_clean_environment, join_path
 
 from plumbline.contract.machine import read_cpu_name
 
-RECIPES = (
-    *("quick", "sequence_bayes", "signal_extraction", "answer_consensus", "filter_design"),
-    "text_classification",
-)
+RECIPES = {  # and their CPU minutes
+    "quick": 4,
+    "sequence_bayes": 10,
+    "signal_extraction": 16,
+    "answer_consensus": 3,
+    "filter_design": 15,
+    "text_classification": 8,
+}
 SHIPPED = "text_classification"  # params.yaml is its copy
 PR_SET_CHILD_SUBREAPER = 36  # of prctl: who outlives its parent becomes a child of this process
+FIGURES = "figures.jsonl"
 PAUSE_S = 0.2
 START_TIMEOUT_S = 300
 NUM_LINES = 20  # of what a run that failed printed last
@@ -75,6 +80,12 @@ print(json.dumps({" ".join(words): run(app, [*words, "--help"]).output for words
 """
 
 
+# What the shell finds as `plumbline`: that of the commit, installed or not.
+PLUMBLINE = """#!{python}
+import sys
+from plumbline.cli import main
+sys.exit(main())
+"""
 # What stages find as `python`: it runs the real one, and writes down what that used.
 PYTHON = """#!{python} -IS
 import json, resource, subprocess, sys
@@ -140,13 +151,18 @@ def open_clone(commit: str) -> Iterator[Clone]:
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(folder)], check=True)
         subprocess.run(["git", "checkout", "--quiet", commit], cwd=folder, check=True)
         clone = Clone(folder, folder / "src", folder.with_name("programs"))
-        clone.programs.mkdir()
-        python = clone.programs / "python"
-        text = PYTHON.format(python=sys.executable, log=f"{clone.programs}/figures.jsonl")
-        python.write_text(text, encoding="utf-8")
-        python.chmod(0o755)
+        write_programs(clone.programs)
         yield clone
         wait_for_orphans()
+
+
+def write_programs(folder: Path) -> None:
+    """Write what a clone finds before the programs of this environment."""
+    folder.mkdir()
+    for name, text in {"plumbline": PLUMBLINE, "python": PYTHON}.items():
+        filled = text.format(python=sys.executable, log=f"{folder}/{FIGURES}")
+        (folder / name).write_text(filled, encoding="utf-8")
+        (folder / name).chmod(0o755)
 
 
 def wait_for_orphans() -> None:
@@ -161,9 +177,7 @@ def record_run(clone: Clone) -> dict[str, Any]:
     before = read_cpu_s()
     done = clone.record("plumbline", "run")
     wait_for_orphans()
-    figures = {"all": {"cpu_s": read_cpu_s() - before}}
-    used = (clone.programs / "figures.jsonl").read_text(encoding="utf-8").splitlines()
-    figures |= dict(map(json.loads, used))
+    figures = {"all": {"cpu_s": read_cpu_s() - before}, **read_figures(clone.programs)}
     seen: dict[str, Any] = {"exit": done["exit"], "figures": figures}
     try:
         evidence = json.loads(clone.call("plumbline", "verdict", "--json").stdout)
@@ -182,6 +196,13 @@ def record_run(clone: Clone) -> dict[str, Any]:
         "files": list_new_files(clone.folder),
         "mlflow": describe_mlflow(clone.folder),
     }
+
+
+def read_figures(programs: Path) -> dict[str, Any]:
+    """Return what each stage used; nothing where the run ended before the first one."""
+    path = programs / FIGURES
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    return dict(map(json.loads, lines))
 
 
 def read_cpu_s() -> float:
@@ -283,13 +304,16 @@ def record(asked: argparse.Namespace) -> int:
     seen = json.loads(asked.file.read_text(encoding="utf-8")) if asked.file.exists() else {}
     seen["machine"] = read_cpu_name()
     runs = seen.setdefault("runs", {})
+    write_record(asked.file, seen)  # fails now, not in many minutes, where it cannot be written
     for recipe in asked.recipes:
         if recipe == "quick":
             with open_clone(asked.commit) as clone:
                 seen["commands"] = record_commands(clone)
         with open_clone(asked.commit) as clone:
             if recipe != SHIPPED:
-                clone.call("plumbline", "recipe", "use", recipe)
+                used = clone.call("plumbline", "recipe", "use", recipe)
+                if used.returncode:
+                    sys.exit(f"{asked.commit}: {used.stdout}")
             runs[recipe] = record_run(clone)
             if recipe == "quick":
                 for command in REGISTERED:
@@ -383,16 +407,39 @@ def flatten(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 def main(arguments: Sequence[str]) -> int:
     """Record or compare; exit code 1 where records differ."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.support.net",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(required=True)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
-    recorded = commands.add_parser("record")
+    recorded = commands.add_parser(
+        "record",
+        help="run a commit, and add what it does to a file",
+        description="Clones the commit once for each recipe, runs `plumbline run` there with the "
+        "packages of this environment, and adds to FILE. `quick` also runs all --help, other "
+        "commands, refused params and the server. CPU minutes: "
+        + ", ".join(f"{name} {minutes}" for name, minutes in RECIPES.items()),
+    )
     recorded.add_argument("file", type=Path)
-    recorded.add_argument("--commit", default="HEAD")
-    recorded.add_argument("--recipes", nargs="*", choices=RECIPES, default=RECIPES)
-    recorded.add_argument("--sets", type=Path, help="a folder of folders with train.csv, test.csv")
+    recorded.add_argument("--commit", default="HEAD", help="default: HEAD, without what is edited")
+    recorded.add_argument(
+        "--recipes",
+        nargs="*",
+        metavar="NAME",
+        choices=list(RECIPES),
+        default=list(RECIPES),
+        help="default: all",
+    )
+    recorded.add_argument(
+        "--sets",
+        type=Path,
+        help="a folder of folders with train.csv and test.csv: `plumbline init` and the linear "
+        "model of each, some minutes",
+    )
     recorded.set_defaults(function=record)
-    compared = commands.add_parser("compare")
+    compared = commands.add_parser("compare", help="print what differs between two files")
     compared.add_argument("before", type=Path)
     compared.add_argument("after", type=Path)
     compared.set_defaults(function=compare)
