@@ -108,7 +108,7 @@ def changed(path: Path, old: bytes, new: bytes) -> Iterator[None]:
 
 
 def evidence_file(version: str) -> Path:
-    """Where the evidence of a version read_champion_alias, in its run."""
+    """Where the evidence of a version is, in its run."""
     client = model_versions.connect_registry()
     run = client.get_run(client.get_model_version(NAME, version).run_id)
     return Path(unquote(urlparse(run.info.artifact_uri).path)) / "evidence.json"

@@ -59,7 +59,7 @@ class Talent(StrictModel):
 
 
 class GeneratedRecords(StrictModel):
-    """GeneratedRecords records, whose best possible vote and policy are known."""
+    """Generated records, whose best possible vote and policy are known."""
 
     num_questions: Count
     wrong_answers: Annotated[int, Field(ge=2, le=1000)]  # that a question has

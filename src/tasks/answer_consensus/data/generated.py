@@ -1,4 +1,4 @@
-"""GeneratedRecords records: agents of several models, whose mistakes are shared within a model.
+"""Generated records: agents of several models, whose mistakes are shared within a model.
 
 A question has a difficulty d ~ N(0, 1). An agent is right with probability Phi(ability - d),
 independently of the others once d is known. A wrong one repeats, with probability `copy_share`, the

@@ -1,4 +1,4 @@
-"""SetBatches of states for the network: random sets of agents, a pure function of (seed, epoch)."""
+"""Batches of states for the network: random sets of agents, a pure function of (seed, epoch)."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""SequenceBatches of sequences: a pure function of (seed, epoch)."""
+"""Batches of sequences: a pure function of (seed, epoch)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
