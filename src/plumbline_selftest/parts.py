@@ -7,8 +7,7 @@ from typing import Any
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.contract.task_packages import list_tasks
-from plumbline.entrypoint import load_task
+from plumbline.contract.task_packages import find_task_package, list_tasks
 from plumbline_selftest.protocol import DrillPart, FaultsPart
 
 
@@ -36,7 +35,7 @@ def get_drill_part(task: Task[Params]) -> DrillPart:
 def _import_part(task: Task[Params], name: str, offer: str) -> Any:
     if find_spec(f"{task.package}.{name}"):
         return import_module(f"{task.package}.{name}")
-    packages = {other: load_task(other).package for other in list_tasks()}
+    packages = {other: find_task_package(other) for other in list_tasks()}
     others = [other for other, package in packages.items() if find_spec(f"{package}.{name}")]
     raise ParamsError(
         f"the task {task.name} offers no {offer}: it has no {task.package}.{name} "

@@ -6,6 +6,7 @@ plumbline is installed from a clone, they can be imported in any folder.
 
 import sys
 from importlib import import_module
+from importlib.machinery import ModuleSpec
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,7 +22,8 @@ GROUP = "plumbline.tasks"  # of entry points: a task's name, and its package
 def find_task_package(name: str) -> str | None:
     """Return the package of the task `name`; None if there is none.
 
-    Tasks of the repository can be imported after it. Raises ParamsError where two have the name.
+    Tasks of the repository can be imported after it. Raises ParamsError where two have the name,
+    or where another program's `tasks` hides them.
     """
     if name in _list_own():
         if name in _list_built_in():
@@ -31,6 +33,12 @@ def find_task_package(name: str) -> str | None:
             )
         if (SOURCES / OWN / name).is_dir():
             _add_to_import_path(SOURCES.resolve())
+        spec = find_spec(OWN)
+        if spec is not None and _is_foreign(spec):
+            raise ParamsError(
+                f"task {name!r}: {SOURCES / OWN / name} cannot be imported, as Python finds "
+                f"{spec.origin} by the name `{OWN}`; take that off PYTHONPATH, or uninstall it"
+            )
         return f"{OWN}.{name}"
     if name in _list_built_in():
         return f"{BUILT_IN}.{name}"
@@ -58,8 +66,14 @@ def _list_built_in() -> set[str]:
 
 def _list_own() -> set[str]:
     spec = find_spec(OWN)
-    importable = (spec and spec.submodule_search_locations) or ()
+    importable = [] if spec is None or _is_foreign(spec) else spec.submodule_search_locations or []
     return set().union(*(_list_folders(Path(folder)) for folder in (SOURCES / OWN, *importable)))
+
+
+def _is_foreign(spec: ModuleSpec) -> bool:
+    """Tell a package of another program from src/tasks, which needs no `__init__.py`."""
+    own = (SOURCES / OWN).resolve()
+    return spec.origin is not None and not Path(spec.origin).is_relative_to(own)
 
 
 def _list_folders(folder: Path) -> set[str]:
