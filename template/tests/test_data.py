@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from plumbline.sources.records import ReadRequest, WantedColumn
 
 from plumbline.entrypoint import load_params
 from plumbline.sources.parts import locate_parts
+from plumbline.tables.records import ReadRequest, WantedColumn
 from plumbline.tasks.text_classification.params import TextParams
 
 NUM_ROWS = 1000  # that are read of each file
