@@ -17,7 +17,6 @@ from plumbline.tasks.text_classification.data.generated import draw_ticket
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
 
 SHARES = {"train": 0.65, "validation": 0.15, "test": 0.2}
-SIMILARITY = 0.9
 
 
 def main() -> None:
@@ -27,7 +26,7 @@ def main() -> None:
     num_rows = parser.parse_args().rows
     rows = draw_rows(num_rows)
     start = time.process_time()
-    findings = find_near_leaks(rows, "test", ("train", "validation"), SIMILARITY)
+    findings = find_near_leaks(rows, "test", ("train", "validation"))
     seconds = time.process_time() - start
     print(f"{num_rows:,} rows: {len(findings):,} near copies, {seconds:.1f} CPU s")
 

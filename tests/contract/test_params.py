@@ -98,11 +98,6 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
         (
-            "max_rows: 5000",
-            "max_rows: 150",
-            "drift: min_rows (200) is above max_rows (150), so no window is ever tested",
-        ),
-        (
             "    label: label",
             "    label: output.label",
             "a model must not learn from its own answers",

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from plumbline.contract.params import Drift, Persistence, Retrain
+from plumbline.contract.params import Drift, Retrain
 from plumbline.drift import decision, statistical_tests
 from plumbline.drift.arrays import measure_arrays
 from plumbline.drift.decision import DriftOutcome, SourceReading
@@ -21,9 +21,7 @@ LIMITS = Drift(
     alpha=ALPHA,
     min_effect=MIN_EFFECT,
     min_rows=200,
-    max_rows=5000,
-    persistence=Persistence(windows=2, of=3),
-    retrain=Retrain(per_day=1, cooldown_hours=12.0),
+    retrain=Retrain(per_day=1),
 )
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -285,20 +283,6 @@ def test_a_window_that_is_stable_again_ends_it() -> None:
         ).verdict
         == "stable"
     )
-
-
-def test_training_cools_down() -> None:
-    limits = LIMITS.model_copy(update={"retrain": Retrain(per_day=5, cooldown_hours=12.0)})
-    history = [look(**ASKED, hours_ago=6), look(True), look(True)]
-    found = decision.judge_over_time(
-        DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG, limits, NOW
-    )
-    assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
-    history = [look(**ASKED, hours_ago=30), look(**ASKED, hours_ago=-9000), look(True), look(True)]
-    found = decision.judge_over_time(
-        DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG, limits, NOW
-    )
-    assert (found.verdict, "less than 12" in found.reason) == ("watch", True)
 
 
 @pytest.mark.parametrize("symbols", [["gpt", "claude", "llama", "qwen"], [1, 2, 3, 4]])

@@ -63,14 +63,14 @@ def test_where_nothing_was_trained_training_is_due() -> None:
 
 
 def test_params_without_the_key_are_written_without_it() -> None:
-    limits = {"per_day": 1, "cooldown_hours": 12.0}
+    limits = {"per_day": 1}
     assert Retrain(**limits).model_dump(mode="json") == limits
     assert Retrain(**limits, every_days=7).model_dump()["every_days"] == 7
 
 
 def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:
     assert "not due: params.yaml has no drift.retrain.every_days" in ask(line, 10)
-    line.replace("params.yaml", "cooldown_hours: 12", "cooldown_hours: 12, every_days: 7")
+    line.replace("params.yaml", "per_day: 1", "per_day: 1, every_days: 7")
     assert "due: the journal has no training" in ask(line, 0)
     assert "due: the journal has no training" in ask(line, 0, "--record")
     today = datetime.now(UTC).date()

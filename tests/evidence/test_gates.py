@@ -677,21 +677,19 @@ def test_a_tiny_test_split_of_skewed_scores_is_refused(sound: Facts) -> None:
     assert ask_gate("power", replace(facts, winner=random.normal(1, 0.1, 60))).status == "pass"
 
 
-def test_what_a_small_group_can_hide_is_said_and_may_be_refused(sound: Facts) -> None:
+def test_what_a_small_group_can_hide_is_said(sound: Facts) -> None:
     rows = pd.DataFrame({"side": ["large"] * 970 + ["small"] * 30})
     winner, champion = hits(0.9), hits(0.88)
-    limits = sound.limits.model_copy(update={"max_undetectable_slice_loss": 0.15})
-    slices = compare.compare_slices(rows, winner, "x", champion, sound.metric, limits)
+    slices = compare.compare_slices(rows, winner, "x", champion, sound.metric, sound.limits)
     small = next(group for group in slices if group.value == "small")
     large = next(group for group in slices if group.value == "large")
     assert large.detectable_loss is not None
     assert large.detectable_loss < 0.15
     assert small.detectable_loss is None or small.detectable_loss > 0.2
     facts = replace(sound, winner=winner, champion=champion, slices=slices)
-    assert ask_gate("slices", facts).status == "pass"
-    gate = ask_gate("slices", replace(facts, limits=limits))
-    assert gate.status == "fail"
-    assert "of side small (30 rows) may go unseen; at most 0.15 is allowed" in gate.reason
+    gate = ask_gate("slices", facts)
+    assert gate.status == "pass"
+    assert "of side small (30 rows) may go unseen" in gate.reason
 
 
 def test_a_loss_that_a_group_can_show_is_found_four_times_of_five() -> None:

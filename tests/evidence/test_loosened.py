@@ -27,7 +27,6 @@ LOOSER = [
     ("evaluation.min_behaviour.minimum", 0.01),
     ("evaluation.min_slice_rows", 5000),
     ("control.max_rows", 10),
-    ("validation.near_duplicate_similarity", 0.999),
     ("validation.max_null_share", 1.0),
     ("validation.max_label_noise_share", 1.0),
     ("validation.min_rows", 1),

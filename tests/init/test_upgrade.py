@@ -86,15 +86,15 @@ def run_upgrade(*options: str) -> Result:
 
 
 def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(router: Path) -> None:
-    assert "max_undetectable_slice_loss" not in PARAMS.read_text()
+    assert "max_slice_loss" not in PARAMS.read_text()
     edit_as_a_user()
     done = run_upgrade()
     assert done.exit_code == 0, done.output
     # The new key is shown, with its comment; the user's value and lines are there still.
-    assert "  +  max_undetectable_slice_loss: null   # a greater loss of a group" in done.output
+    assert "  +  max_slice_loss: 0.02          # no group may lose" in done.output
     evaluation = load_yaml(PARAMS)["evaluation"]
     assert evaluation["planned_looks"] == 30
-    assert evaluation["max_undetectable_slice_loss"] is None
+    assert evaluation["max_slice_loss"] == 0.02
     assert "mine:  ## of my own" in MAKEFILE.read_text()
     assert "list the targets" in MAKEFILE.read_text()
     assert README.read_text().endswith("\nAsk Ada about the labels.\n")
@@ -162,7 +162,7 @@ def test_check_changes_nothing_and_exits_with_1(router: Path) -> None:
     before = git("rev-parse", "HEAD"), git("count-objects"), sorted(router.rglob("*"))
     done = run_upgrade("--check")
     assert done.exit_code == 1
-    for part in ("0.0.9 -> 0.1.0", "Makefile", "any.whl", "+  max_undetectable_slice_loss: null"):
+    for part in ("0.0.9 -> 0.1.0", "Makefile", "any.whl", "+  max_slice_loss: 0.02"):
         assert part in done.output
     assert "nothing was changed" in done.output
     assert (git("rev-parse", "HEAD"), git("count-objects"), sorted(router.rglob("*"))) == before

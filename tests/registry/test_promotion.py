@@ -138,8 +138,6 @@ def test_first_promote_rollback(here: Path) -> None:
         ("rollback", "3", "2"),
         ("rollback", "2", "1"),
     ]
-    assert promotion.find_champion_as_of(NAME, entries[1].at).number >= 2  # type: ignore[union-attr]
-    assert promotion.find_champion_as_of(NAME, "2001-01-01") is None
 
 
 def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(
@@ -378,7 +376,7 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
     assert record_verdict("keep", KEEP, "b", "e5", "").number == kept.number + 1
     assert record_verdict("refuse", "", "b", "e", "", name="new") == refused
     assert promotion.find_champion(NAME).version == "2"  # type: ignore[union-attr]
-    assert promotion.find_champion_as_of(NAME, None).action == "promote"  # type: ignore[union-attr]
+    assert promotion.find_champion(NAME).action == "promote"  # type: ignore[union-attr]
     with pytest.raises(RegistryError, match="never was champion"):
         promotion.roll_back(NAME, KEEP, "")
     assert promotion.roll_back(NAME, None, "").version == "1"
@@ -730,36 +728,6 @@ def test_time_never_runs_backwards(here: Path, monkeypatch: pytest.MonkeyPatch) 
     keep("b")
     times = [entry.at for entry in promotion.read_history(NAME)]
     assert times == sorted(times)
-
-
-@pytest.mark.parametrize(
-    ("as_of", "version"),
-    [
-        ("2090-03-05T11:59", None),
-        ("2090-03-05T12:09:45", "1"),  # the second in which it was decided
-        ("2090-03-05T14:10:00+02:00", "1"),
-        ("2090-03-05 13:59:59Z", "1"),
-        ("2090-03-05T14:00:00+00:00", "2"),
-        ("2090-03-04", None),
-        ("2090-03-05", "2"),
-        ("20900305", "2"),
-    ],
-)
-def test_the_champion_of_a_day_or_a_moment(
-    here: Path, as_of: str, version: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_clock(monkeypatch, datetime(2090, 3, 5, 12, 9, 45, tzinfo=UTC))
-    make_first_champion("1")
-    set_clock(monkeypatch, datetime(2090, 3, 5, 14, tzinfo=UTC))
-    promotion.promote(NAME, "2", expect="1", reason="")
-    entry = promotion.find_champion_as_of(NAME, as_of)
-    assert (entry.version if entry else None) == version
-
-
-@pytest.mark.parametrize("as_of", ["yesterday", "21.11.2026", "", "2026-11-31", "2026"])
-def test_what_is_no_moment_is_refused(here: Path, as_of: str) -> None:
-    with pytest.raises(ParamsError, match="is not a date or time in ISO 8601; expected one like"):
-        promotion.find_champion_as_of(NAME, as_of)
 
 
 def test_who_decides_is_not_taken_from_the_environment(

@@ -14,10 +14,10 @@ REPOSITORY = "plumbline/init/repository"  # what `plumbline init` writes
 # How the older one differed: it had a parameter less, other words, other packages.
 CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
     "plumbline/contract/params.py": [
-        ("    max_undetectable_slice_loss: Annotated[float, Field(gt=0)] | None\n", "")
+        ("    max_slice_loss: Annotated[float, Field(ge=0)]  #", "    #")
     ],
     f"{REPOSITORY}/recipes/text_classification.yaml": [
-        ("  max_undetectable_slice_loss: null   # a greater loss", "  # A greater loss")
+        ("  max_slice_loss: 0.02          # no group may", "  # No group may")
     ],
     f"{REPOSITORY}/Makefile": [("list the targets", "list all targets")],
     f"{REPOSITORY}/requirements.lock": [("alembic==", "alembic==1.")],

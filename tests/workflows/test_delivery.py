@@ -377,9 +377,7 @@ def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Pat
 def test_what_was_not_kept_asks_for_nothing(hosting: Hosting) -> None:
     """The journal counts requests for training: if it were lost, they would never end."""
     folder = Path(hosting.variables["PLUMBLINE_REQUESTS"])  # that drifted, in the test before
-    hosting.origin.replace(
-        "params.yaml", "{per_day: 1, cooldown_hours: 12}", "{per_day: 9, cooldown_hours: 0}"
-    )
+    hosting.origin.replace("params.yaml", "{per_day: 1}", "{per_day: 9}")
     hosting.origin.replace(
         ".github/workflows/drift.yml",
         "          path: reports/drift.*",

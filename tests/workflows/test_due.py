@@ -30,7 +30,7 @@ def test_without_the_key_nothing_is_installed_or_requested(hosting: Hosting) -> 
 def test_a_training_that_is_due_is_requested_once_and_kept_in_the_journal(
     hosting: Hosting,
 ) -> None:
-    hosting.origin.replace("params.yaml", "cooldown_hours: 12", "cooldown_hours: 12, every_days: 7")
+    hosting.origin.replace("params.yaml", "per_day: 1", "per_day: 1, every_days: 7")
     hosting.origin.run("git", "commit", "-aqm", "train every week")
     jobs, results = spend_night(hosting)
     assert results == {"look": "success", "keep": "success", "ask": "success"}

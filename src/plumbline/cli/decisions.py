@@ -9,7 +9,7 @@ from rich.table import Table
 
 from plumbline.ci import github
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import PlumblineError
 from plumbline.process.visible_text import show_line
 from plumbline.registry import champion_pin
 from plumbline.terminal.console import out, print_json, print_plain
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PROMOTE_EXAMPLE = 'plumbline promote ticket-router 2 --expect 1 --reason "better on refunds"'
 ROLLBACK_EXAMPLE = 'plumbline rollback ticket-router --reason "worse on refunds"'
-CHAMPION_EXAMPLE = "plumbline champion ticket-router --as-of 2026-11-21T12:09:45"
+CHAMPION_EXAMPLE = "plumbline champion ticket-router --pin"
 JOURNAL_EXAMPLE = "plumbline journal ticket-router --json"
 COMPARES = "commit it; the next `dvc repro` compares with it"
 
@@ -104,12 +104,6 @@ def roll_back(
 
 def show_champion(
     name: ModelNameOrParams = "",
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            help="A date or time, ISO 8601, in UTC unless it has an offset.", show_default="now"
-        ),
-    ] = None,
     pin: Annotated[
         bool,
         typer.Option(
@@ -118,21 +112,19 @@ def show_champion(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print which version is champion of NAME, or was, and which decision made it so."""
+    """Print which version is champion of NAME, and which decision made it so."""
     from plumbline.entrypoint import load_params
     from plumbline.registry import promotion
 
     name = name or load_params(layout.PARAMS).registry.model
     if pin:
-        if as_of is not None:
-            raise ParamsError("--pin writes the current champion; leave out --as-of")
         pointer = promotion.pin_champion(name)
         pinned = f"version {pointer.version}" if pointer else "has no champion"
         print_plain(f"{layout.CHAMPION}: {name} {pinned}; {COMPARES}")
         return
-    entry = promotion.find_champion_as_of(name, as_of)
+    entry = promotion.find_champion(name)
     if entry is None:
-        raise PlumblineError(f"{name}: no champion{' at ' + as_of if as_of else ''}")
+        raise PlumblineError(f"{name}: no champion")
     if as_json:
         print_json(asdict(entry))
         return

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 
+MAX_WINDOW_ROWS = 5000  # the newest rows, which one check for drift compares
 TRAINED_FORM = "fp32"  # the form in which a model is trained; other forms are compared with it
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -133,8 +134,6 @@ class Evaluation(StrictModel):
     slices: list[str]  # columns of the manifest
     min_slice_rows: Annotated[int, Field(ge=2)]
     max_slice_loss: Annotated[float, Field(ge=0)]  # no group may lose significantly more than this
-    # A loss of this size would be seen in every group with 80 % probability; null: only reported.
-    max_undetectable_slice_loss: Annotated[float, Field(gt=0)] | None
     max_leakage: Leakage
     max_calibration_error: Share | None
     selective: Selective | None  # null: the model answers every row
@@ -165,24 +164,10 @@ class Registry(StrictModel):
     first_champion: bool
 
 
-class Persistence(StrictModel):
-    """How many of the last windows must have drifted before drift asks for training."""
-
-    windows: Annotated[int, Field(ge=1)]
-    of: Annotated[int, Field(ge=1)]
-
-    @model_validator(mode="after")
-    def _check_windows(self) -> "Persistence":
-        if self.windows > self.of:
-            raise ValueError(f"{self.windows} of the last {self.of} windows can never drift")
-        return self
-
-
 class Retrain(StrictModel):
     """How often training is requested: at most by drift, at least by the calendar."""
 
     per_day: Annotated[int, Field(ge=0)]
-    cooldown_hours: Annotated[float, Field(ge=0)]
     # So many days after the last training the next one is due, drift or none. Without it none is,
     # and the file is written without the key.
     every_days: Annotated[
@@ -195,19 +180,8 @@ class Drift(StrictModel):
 
     alpha: Annotated[float, Field(gt=0, lt=0.5)]  # share of stable windows that may seem to drift
     min_effect: Annotated[float, Field(ge=0)]  # smaller population stability indexes do not count
-    min_rows: Annotated[int, Field(ge=30)]
-    max_rows: Annotated[int, Field(ge=30)]  # the newest ones
-    persistence: Persistence
+    min_rows: Annotated[int, Field(ge=30, le=MAX_WINDOW_ROWS)]
     retrain: Retrain
-
-    @model_validator(mode="after")
-    def _check_rows(self) -> "Drift":
-        if self.min_rows > self.max_rows:
-            raise ValueError(
-                f"min_rows ({self.min_rows}) is above max_rows ({self.max_rows}), "
-                "so no window is ever tested"
-            )
-        return self
 
 
 class Params(StrictModel):

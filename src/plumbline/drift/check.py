@@ -7,7 +7,7 @@ from typing import Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError
-from plumbline.contract.params import Drift, Params
+from plumbline.contract.params import MAX_WINDOW_ROWS, Drift, Params
 from plumbline.drift import decision, statistical_tests, window
 from plumbline.drift.decision import DriftOutcome, SourceReading
 from plumbline.drift.statistical_tests import LABEL, DriftTest
@@ -45,7 +45,7 @@ def check_drift(
         since = decision.find_last_check(history, champion.version, log)
     # What is logged from now on is of the next window.
     reading = SourceReading(log, decision.get_utc_time())
-    rows = window.load_current(current, champion, params.drift.max_rows, since)
+    rows = window.load_current(current, champion, MAX_WINDOW_ROWS, since)
     rows = _name_label(rows, label, current)
     answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
     tests = statistical_tests.compare_tables(reference.rows, rows.rows, answer, params.seed)

@@ -18,6 +18,8 @@ Verdict = Literal["stable", "drift", "watch", "too few rows"]
 
 EXIT_CODES: dict[Verdict, int] = {"stable": 0, "drift": 30, "watch": 31, "too few rows": 32}
 SEEN = {True: "drifted", False: "stable"}  # the first word of a check's reason in the journal
+# Training is requested where so many of the last windows drifted.
+NUM_DRIFTED, NUM_WINDOWS = 2, 3
 A_FILE = "a file"  # in place of the digest of a log
 # The end of a check's reason in the journal. Older versions named no source, or had no such end.
 READ = re.compile(rf"; rows (?:of ({A_FILE}|[0-9a-f]{{12}}) )?read at (\S*)\Z")
@@ -70,14 +72,13 @@ def judge_over_time(
     """
     checks = [(_parse_reading(entry)[0], entry) for entry in _list_checks(history, version)]
     of_source = [entry for source, entry in checks if source in (log or A_FILE, "")]
-    recent = of_source[-limits.persistence.of :]
+    recent = of_source[-NUM_WINDOWS:]
     num_drifted = sum(entry.reason.startswith(SEEN[True]) for entry in recent)
     reason = f"{window.reason}; {num_drifted} of the last {len(recent)} windows drifted"
     if window.verdict == "stable":
         return DriftOutcome("stable", reason)
-    needed = limits.persistence.windows
-    if num_drifted < needed:
-        return DriftOutcome("watch", f"{reason}, training needs {needed}")
+    if num_drifted < NUM_DRIFTED:
+        return DriftOutcome("watch", f"{reason}, training needs {NUM_DRIFTED}")
     limit = _find_limit_reached(history, limits, now)
     if limit:
         return DriftOutcome("watch", f"{reason}; {limit}")
@@ -132,7 +133,4 @@ def _find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) 
     today = [time for time in requested if time > now - timedelta(days=1)]
     if len(today) >= limits.retrain.per_day:
         return f"training was requested {len(today)} times within a day, the most allowed"
-    hours = limits.retrain.cooldown_hours
-    if requested and now - requested[-1] < timedelta(hours=hours):
-        return f"training was requested less than {hours} hours ago"
     return ""

@@ -3,8 +3,6 @@
 `desk` says in which order a decision is written and how a crash is healed.
 """
 
-from contextlib import suppress
-from datetime import UTC, date, datetime, time
 from typing import Literal
 
 from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
@@ -15,7 +13,6 @@ from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.journal import Action, Decision, Entry
 from plumbline.registry.journal_rules import (
     NO_CHAMPION,
-    find_last_move,
     list_rulings,
     require_allowed,
 )
@@ -179,19 +176,6 @@ def find_compared_champion(name: str) -> Entry | None:
         return champion_pin.require_decision(name, pin, desk.journal) if pin else None
 
 
-def find_champion_as_of(name: str, as_of: str | None) -> Entry | None:
-    """Find the decision that made the champion, now or at the end of the day or moment `as_of`.
-
-    `as_of` is ISO 8601, in UTC unless it has an offset; ParamsError where it is not. None where
-    there was no champion.
-    """
-    until = None if as_of is None else _parse_moment(as_of)
-    entries = read_history(name)
-    if until is not None:
-        entries = [entry for entry in entries if datetime.fromisoformat(entry.at) <= until]
-    return find_last_move(entries)
-
-
 def pin_champion(name: str) -> ChampionPin | None:
     """Write the present champion, or that there is none, into champion.json.
 
@@ -219,20 +203,6 @@ def _build_decision(
 
 def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> bool:
     return (current.version, current.previous, current.reason) == (version, expect, reason)
-
-
-def _parse_moment(text: str) -> datetime:
-    """Return the moment that `text` names; of a day, the last."""
-    with suppress(ValueError):
-        return datetime.combine(date.fromisoformat(text), time.max, UTC)
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise ParamsError(
-            f"{text!r} is not a date or time in ISO 8601; "
-            "expected one like 2026-11-21 or 2026-11-21T12:09:45"
-        ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _find_predecessor(entries: list[Entry], version: str) -> str:

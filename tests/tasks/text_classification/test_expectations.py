@@ -133,7 +133,7 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
     )
 
     exact = duplicates.find_exact_leaks(rows, "test", ["train"])
-    near = duplicates.find_near_leaks(rows, "test", ["train"], 0.9)
+    near = duplicates.find_near_leaks(rows, "test", ["train"])
 
     assert exact == {1: "same text as f:0"}
     assert near == {
@@ -154,7 +154,7 @@ def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
         *[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far]
     )
 
-    findings = duplicates.find_near_leaks(rows, "test", ["train"], 0.9)
+    findings = duplicates.find_near_leaks(rows, "test", ["train"])
 
     assert len(findings) >= 245
     assert all(f" f:{row - 1500}" in value for row, value in findings.items())
@@ -192,7 +192,7 @@ def test_some_test_rows_in_train_with_a_word_changed_or_some_added_are_found(
     copies = [hide(text) for text in test[::10]]
     rows = [("train", text, "x") for text in train + copies] + [("test", t, "x") for t in test]
 
-    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"], 0.9)
+    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"])
 
     assert len(near) > 0.03 * len(test)
     assert all("a word or an addition apart from f:" in finding for finding in near.values())
@@ -202,7 +202,7 @@ def test_texts_that_resemble_each_other_everywhere_are_no_leak() -> None:
     texts = _draw_similar_texts(2000)
     rows = [("test" if number < 500 else "train", t, "x") for number, t in enumerate(texts)]
 
-    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"], 0.9)
+    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"])
 
     assert not any("apart from" in finding for finding in near.values())
 

@@ -43,7 +43,7 @@ def divide(texts: list[str], seed: int) -> pd.DataFrame:
 
 
 def find_findings(rows: pd.DataFrame, split: str) -> pd.Series:
-    findings = find_near_leaks(cut_table(rows, 500), split, BEFORE[split], 0.9)
+    findings = find_near_leaks(cut_table(rows, 500), split, BEFORE[split])
     return list_findings(findings, rows)
 
 

@@ -242,19 +242,11 @@ class TextValidation(StrictModel):
     max_classes: Annotated[int, Field(ge=2)]
     min_rows_per_class: Count
     max_null_share: Share
-    max_decoded_share: Share  # rows with bytes that are not UTF-8
-    max_truncated_share: Share
-    max_blank_share: Share  # texts of no letter or digit, or of one character
-    max_fractional_label_share: Share  # labels that are numbers such as 81.56 and occur once
     max_duplicate_share: Share
     max_conflict_share: Share  # one text, two labels
     max_leakage_share: Share  # of a held-out split
     max_near_duplicate_share: Share  # of a held-out split, beside exact copies
-    # Jaccard, of character 3-grams.
-    near_duplicate_similarity: Annotated[float, Field(ge=0.5, le=1)]
-    max_unknown_word_share: Share  # of words, beyond what train shows against itself
     max_personal_data_share: Share
-    max_label_word_share: Share  # rows of train with a word that nearly alone predicts a label
     max_label_noise_share: Share  # labels that cross-validated predictions contradict
     warnings: list[CheckName]  # checks that warn instead of block
 

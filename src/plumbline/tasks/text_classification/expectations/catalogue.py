@@ -44,7 +44,7 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
     "encoding": (
         "Rows with bytes that are not UTF-8",
         "convert the source to UTF-8 (iconv -f WINDOWS-1252 -t UTF-8), "
-        "or raise validation.max_decoded_share",
+        "or add encoding to validation.warnings",
     ),
     "truncated": (
         "Texts cut at data.policies.max_chars",

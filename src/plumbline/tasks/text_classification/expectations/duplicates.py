@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 COPY_KEYS = ("split", "label", "compact")
+SIMILARITY = 0.9  # from which two texts are nearly equal: Jaccard index of character 3-grams
 TEXT = "#text"  # the column with the number of the first row that has the text
 Findings = dict[int, str]  # number of a row -> what is wrong with it
 
@@ -69,12 +70,10 @@ def find_exact_leaks(rows: RowBatches, split: str, before: Sequence[str]) -> Fin
     }
 
 
-def find_near_leaks(
-    rows: RowBatches, split: str, before: Sequence[str], similarity: float
-) -> Findings:
+def find_near_leaks(rows: RowBatches, split: str, before: Sequence[str]) -> Findings:
     """Do as `find_exact_leaks` for texts that are nearly the same.
 
-    They have one comparison form, or `similarity` (Jaccard, of character n-grams), or are among
+    They have one comparison form, or SIMILARITY (Jaccard, of character n-grams), or are among
     the rows by which more texts resemble one of `before` than these resemble each other (see
     `resemblance`). Exact leaks are left out.
     """
@@ -84,7 +83,7 @@ def find_near_leaks(
     earlier = drop_repeated(select_splits(rows, before), ["compact"])
     same = map_first_ids(earlier, "compact", checked)
     other = sorted(set(checked) - set(same))
-    twins = _find_twins(TextColumn(earlier, "compact"), other, similarity)
+    twins = _find_twins(TextColumn(earlier, "compact"), other, SIMILARITY)
     ids = map_first_ids(earlier, "compact", [twin for twin, _ in twins.values()])
     findings: Findings = {}
     for row, text in zip(checked.index.tolist(), checked.tolist(), strict=True):
@@ -93,7 +92,7 @@ def find_near_leaks(
         elif text in twins:
             twin, score = twins[text]
             findings[row] = f"{score:.0%} similar to {ids[twin]}"
-    for row, finding in find_excess(rows, earlier, split, before, similarity).items():
+    for row, finding in find_excess(rows, earlier, split, before, SIMILARITY).items():
         if row not in exact:
             findings.setdefault(row, finding)
     return findings

@@ -169,7 +169,6 @@ def _plan_label_noise(rows: RowBatches, sizes: labels.LabelSizes, seed: int) -> 
 
 def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
     """Plan to say of which other row a row is a copy, and what gives it away."""
-    similarity = params.validation.near_duplicate_similarity
     findings = {
         "duplicates": duplicates.find_copies(rows),
         "conflicting_duplicates": duplicates.find_conflicts(rows),
@@ -177,7 +176,7 @@ def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
     for split, before in HELD_OUT.items():
         findings |= {
             f"leakage_{split}": duplicates.find_exact_leaks(rows, split, before),
-            f"near_duplicates_{split}": duplicates.find_near_leaks(rows, split, before, similarity),
+            f"near_duplicates_{split}": duplicates.find_near_leaks(rows, split, before),
             f"groups_{split}": recognition.find_shared_groups(rows, params, split, before),
         }
 

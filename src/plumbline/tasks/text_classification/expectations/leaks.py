@@ -30,12 +30,11 @@ def find_leaks(params: TextParams, examples: Path) -> list[Leak]:
     if params.data.split.column is not None:
         columns.append(params.data.split.column)
     rows = read_example_rows(examples, columns)
-    similarity = params.validation.near_duplicate_similarity
     leaks = []
     for split, before in HELD_OUT.items():
         exact = duplicates.find_exact_leaks(rows, split, before)
         leaks.append(_build_leak("exact", split, rows, exact))
-        near = duplicates.find_near_leaks(rows, split, before, similarity)
+        near = duplicates.find_near_leaks(rows, split, before)
         leaks.append(_build_leak("near", split, rows, near))
         leaks.append(_build_leak("copy", split, rows, _find_copies(rows, split)))
         groups = recognition.find_shared_groups(rows, params, split, before)
