@@ -5,7 +5,7 @@ import tracemalloc
 from plumbline.contract.task import Columns
 from plumbline.evidence.predictors import GuardedPredictor
 from plumbline.evidence.recorded_answers import RecordedPredictor, Recording
-from plumbline.registry.package.questions import Call
+from plumbline.registry.package.rehearsal import Call
 
 NUM_CALLS = 50
 LONG = "x" * 1_000_000

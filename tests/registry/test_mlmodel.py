@@ -47,10 +47,10 @@ def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 def test_a_sound_one_answers(package: Path, saved: Path) -> None:
     assert (
-        rehearsal.verify_package(
-            str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
+        rehearsal.ask_package(
+            package, saved / "golden.json", TASK, bundle.digest(saved / "model")
         ).problems
-        == ()
+        == []
     )
 
 
@@ -90,8 +90,8 @@ def test_bytecode_beside_it_is_dropped_and_never_run(
     mode = py_compile.PycInvalidationMode.UNCHECKED_HASH  # Python believes it whatever the source
     py_compile.compile(str(package.parent / "evil.py"), str(compiled), invalidation_mode=mode)
     digest = bundle.digest(saved / "model")
-    result = rehearsal.verify_package(str(package), saved / "golden.json", TASK, digest)
-    assert result.problems == ()
+    result = rehearsal.ask_package(package, saved / "golden.json", TASK, digest)
+    assert result.problems == []
     assert not list(package.parent.rglob(CANARY))
 
 
@@ -99,9 +99,7 @@ def test_a_folder_that_only_looks_like_bytecode_is_refused(package: Path, saved:
     (package / "__pycache__").mkdir()
     (package / "__pycache__/pyfunc.py").write_text("")
     with pytest.raises(BundleError, match="__pycache__: does not belong"):
-        rehearsal.verify_package(
-            str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
-        )
+        rehearsal.ask_package(package, saved / "golden.json", TASK, bundle.digest(saved / "model"))
 
 
 @pytest.mark.slow
@@ -110,8 +108,8 @@ def test_its_memory_is_that_of_the_process_that_answers(
 ) -> None:
     monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
     ballast = b"x" * 1_500_000_000  # of the process that asks
-    result = rehearsal.verify_package(
-        str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
+    result = rehearsal.ask_package(
+        package, saved / "golden.json", TASK, bundle.digest(saved / "model")
     )
     assert 50 < result.rss_mb < len(ballast) / 1e6
 
@@ -210,9 +208,7 @@ def test_a_damaged_one_is_refused_before_mlflow_sees_it(
     damage, reason = DAMAGE[name]
     damage(package)
     with pytest.raises(BundleError, match=f"{package}.*{reason}"):
-        rehearsal.verify_package(
-            str(package), saved / "golden.json", TASK, bundle.digest(saved / "model")
-        )
+        rehearsal.ask_package(package, saved / "golden.json", TASK, bundle.digest(saved / "model"))
     assert not list(tmp_path.rglob(CANARY))
 
 

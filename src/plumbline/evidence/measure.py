@@ -1,7 +1,7 @@
 """Second step of an evaluation: every subject answers the same held-out examples."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +26,6 @@ from plumbline.evidence.predictors import (
 )
 from plumbline.evidence.recorded_answers import (
     Recording,
-    describe_rehearsal,
     rehearse_winner,
     score_and_record,
 )
@@ -97,7 +96,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     facts = RuntimeFacts(
         cost=_describe_costs(candidates),
         forms=tuple(forms),
-        rehearsal=describe_rehearsal(rehearsal),
+        rehearsal=asdict(rehearsal),
         answers=tuple(recording.problems),
         export=tuple(export),
         behaviour=tuple(behaviour),

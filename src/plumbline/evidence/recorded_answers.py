@@ -1,27 +1,21 @@
-"""What a predictor answered while it was scored: kept, checked, and given again."""
+"""What a predictor answered while it was scored: kept, checked, and asked again."""
 
 import json
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.evidence.predictors import GuardedPredictor, score_split
 from plumbline.process.files import write_json
-from plumbline.registry.package.questions import Call
-from plumbline.registry.package.rehearsal import Rehearsal, rehearse
-
-TOLERANCE = 1e-4  # of scores that were computed from answers equal within 1e-5
+from plumbline.registry.package.packaging import save_package
+from plumbline.registry.package.rehearsal import Call, Rehearsal, ask_package
 
 
 class Recording:
@@ -77,23 +71,6 @@ class RecordedPredictor:
         return getattr(self._predictor, name)
 
 
-class ReplayedPredictor:
-    """Gives answers that were given before, call by call, whatever is asked."""
-
-    def __init__(self, predictor: Predictor, answers: Sequence[Sequence[str]]) -> None:
-        self.forms = predictor.forms
-        self._predictor = predictor
-        self._answers: Iterator[Sequence[str]] = iter(answers)
-
-    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
-        """Return the answers of the next call."""
-        rows = [json.loads(text) for text in next(self._answers)]
-        return {name: [row[name] for row in rows] for name in rows[0]}
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._predictor, name)
-
-
 def score_and_record(
     predictor: GuardedPredictor, split: str, recording: Recording, task: Task[Any]
 ) -> Scores:
@@ -110,58 +87,21 @@ def rehearse_winner(
     recording: Recording,
     task: Task[Any],
 ) -> Rehearsal:
-    """Package the winner as `register` would, ask it all again, and score what it answers.
+    """Package the winner as `register` would, and ask it all again.
 
     BundleError where its bundle is not, or no longer, the one with this `digest`.
     """
     announce("runs the package alone, in a clean process, on every held-out row")
     folder = layout.locate_bundle(winner.bundle)
     longest = task.scoring.build_longest_input(predictor)
+    calls, row_ms = recording.read_calls(), winner.latency_ms["one_p95"]
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        path = Path(private) / layout.GOLDEN.name
+        path, package = Path(private, layout.GOLDEN.name), Path(private, "package")
         write_json(path, golden)
-        row_ms = winner.latency_ms["one_p95"]
-        calls = recording.read_calls()
-        rehearsal = rehearse(folder, digest, path, task, calls, longest, row_ms)
+        save_package(folder, path, task, package)
+        rehearsal = ask_package(package, path, task, digest, calls, longest, row_ms)
     bundle.require_digest(folder, digest)
-    problems = _compare_scores(winner.test, predictor, rehearsal.answers, task)
-    return replace(rehearsal, problems=(*rehearsal.problems, *problems))
-
-
-def describe_rehearsal(rehearsal: Rehearsal) -> dict[str, Any]:
-    """Describe how the packaged winner was asked again: which rows, and how far from all else."""
-    return {
-        "num_rows": rehearsal.num_rows,
-        "num_singles": rehearsal.num_singles,
-        "seed": rehearsal.seed,
-        "longest_ms": rehearsal.longest_ms,
-        "rss_mb": rehearsal.rss_mb,
-        "problems": list(rehearsal.problems),
-    }
-
-
-def _compare_scores(
-    measured: Scores, predictor: Predictor, answers: Sequence[Sequence[str]], task: Task[Any]
-) -> list[str]:
-    """Score the answers of the clean process; return a problem where they are worth another score.
-
-    `answers` are those of each call with which the test split was scored.
-    """
-    replayed = ReplayedPredictor(predictor, answers)
-    try:
-        again = score_split(task, "test", replayed).per_example[task.metric.name]
-    except (LookupError, TypeError, ValueError, StopIteration, PlumblineError) as error:
-        return [f"the answers of the packaged model cannot be scored: {error}"]
-    before = measured.per_example[task.metric.name]
-    if len(again) != len(before):
-        return [f"the packaged model answers {len(again)} rows, {len(before)} were scored"]
-    wrong = int((~np.isclose(again, before, rtol=TOLERANCE, atol=TOLERANCE)).sum())
-    if wrong:
-        return [
-            f"the answers of the packaged model have another {task.metric.name} on {wrong:,} of "
-            f"{len(before):,} test rows: {again.mean():.4f}, and {before.mean():.4f} was measured"
-        ]
-    return []
+    return rehearsal
 
 
 def _list_rows(answers: dict[str, list[Any]]) -> list[str]:

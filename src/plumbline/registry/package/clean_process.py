@@ -10,7 +10,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,33 +20,33 @@ NUM_TIMED = 3  # calls with the longest input,
 MAX_TIMED_S = 1.0  # if the first ones do not take longer
 
 
-def main(package: str, asked: str, answered: str) -> None:
-    """Ask what the file `asked` says, and write the answers to the file `answered`."""
-    questions = json.loads(Path(asked).read_text(encoding="utf-8"))
-    for name in questions["blocked"]:
+def main(package: str, folder: str) -> None:
+    """Ask what asked.json and rows.json in `folder` say; write the answers to answered.json."""
+    asked = json.loads(Path(folder, "asked.json").read_text(encoding="utf-8"))
+    for name in asked["blocked"]:
         sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
     import mlflow
     import pandas as pd
 
     model = mlflow.pyfunc.load_model(package)
-    predictor = (
-        model.unwrap_python_model().predictor
-    )  # asked where the time of MLflow is in the way
+    # Asked where the time of MLflow is in the way.
+    predictor = model.unwrap_python_model().predictor
 
     def ask(columns: Mapping[str, Any], params: Mapping[str, Any]) -> dict[str, list[Any]]:
         table = model.predict(pd.DataFrame(columns), params=dict(params))
         answers: dict[str, list[Any]] = table.to_dict("list")
         return answers
 
-    golden = questions["golden"]
+    golden = asked["golden"]
     result: dict[str, Any] = {"answers": ask(golden["inputs"], golden["params"])}
-    result["errors"] = collect_errors(ask, questions["faulty"], golden["params"])
-    result["longest_ms"], result["longest_error"] = time_longest(predictor, questions["longest"])
+    result["errors"] = collect_errors(ask, asked["faulty"], golden["params"])
+    result["longest_ms"], result["longest_error"] = time_longest(predictor, asked["longest"])
     result["rss_mb"] = read_peak_memory() / 1e6  # before the rows of the test split are in memory
-    result["batches"] = [list_rows(ask(*part)) for part in read_parts(questions["batches"])]
-    result["singles"] = answer_singles(predictor, questions["singles"])
-    with Path(answered).open("w", encoding="utf-8") as file:
-        json.dump(result, file, default=lambda value: value.tolist())
+    rows = json.loads(Path(folder, "rows.json").read_text(encoding="utf-8"))
+    result["batches"] = [list_rows(ask(**question)) for question in rows["batches"]]
+    result["singles"] = answer_singles(predictor, rows["singles"])
+    with Path(folder, "answered.json").open("w", encoding="utf-8") as file:
+        json.dump(result, file, default=convert)
 
 
 def collect_errors(
@@ -136,22 +136,14 @@ def read_peak_memory() -> int:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def read_parts(path: str) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Yield columns and params of each line of the file at `path`."""
-    with Path(path).open(encoding="utf-8") as file:
-        for line in file:
-            part = json.loads(line)
-            yield part["columns"], part["params"]
-
-
-def answer_singles(predictor: Any, path: str) -> list[str]:
+def answer_singles(predictor: Any, questions: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     """Answer one row after another until the time is over."""
-    rows: list[str] = []
+    rows: list[list[str]] = []
     start = time.monotonic()
-    for columns, params in read_parts(path):
+    for question in questions:
         if len(rows) >= MIN_SINGLES and time.monotonic() - start > MAX_SINGLES_S:
             break
-        rows += list_rows(predictor.predict(columns, **params))
+        rows.append(list_rows(predictor.predict(question["columns"], **question["params"])))
     return rows
 
 
