@@ -17,7 +17,7 @@ from pathlib import Path
 
 from plumbline.contract.machine import read_cpu_name
 from plumbline.entrypoint import load_params, load_task
-from plumbline.tuning import outcome, search
+from plumbline.tuning import outcome, search, studies
 
 ROOT = Path(__file__).resolve().parents[1]
 BANKING = "banking77"
@@ -60,15 +60,15 @@ def describe(candidate: str, sampler: search.SamplerName, num_trials: int) -> st
     start = time.perf_counter()
     options = search.SearchOptions(num_trials=num_trials, sampler=sampler)
     result = search.search(
-        params, load_task(params.task), candidate, options, lambda study, request: None
+        params, load_task(params.task), candidate, options, lambda trial, request: None
     )
-    states = [outcome.describe_state(trial) for _, trial in outcome.list_trials(result)]
-    optimism = outcome.measure_optimism(result)
-    others = " ".join(f"{score:.4f}" for score in optimism.others)
+    states = [studies.describe_state(trial) for trial in studies.list_trials(result.study)]
+    shipped = outcome.find_shipped_score(result, params)
+    again, *others = outcome.score_repeats(result)
     return (
-        f"{sampler}: shipped {outcome.find_shipped_score(result):.4f}, best of {num_trials} "
+        f"{sampler}: shipped {shipped:.4f}, best of {num_trials} "
         f"({states.count('pruned')} pruned) "
-        f"{optimism.best:.4f}, same seed again {optimism.again:.4f}, other seeds {others}, "
+        f"{result.study.best_value:.4f}, same seed again {again}, other seeds {others}, "
         f"values {result.winner}, {time.perf_counter() - start:.0f} s"
     )
 

@@ -31,7 +31,7 @@ LONGEST_FIRST = (
     "scoring/test_folders.py",
     "serving/test_fuzz.py",
     "tasks/text_classification/test_label_sets.py",
-    "tuning/test_sampling.py",
+    "tuning/test_studies.py",
     "tracking/test_stage_records.py",
     "serving/test_page.py",
     "scoring/test_resume.py",

@@ -6,7 +6,7 @@ import optuna
 import pytest
 
 from plumbline.contract import layout
-from plumbline.tuning.epoch_reports import report_epochs
+from plumbline.tuning.worker import report_epochs
 
 CURVE = "epoch,train/loss,validation/loss,validation/accuracy\n1,2.0,1.5,0.4\n2,1.0,0.9,0.7\n"
 

@@ -9,7 +9,8 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tuning.params_edit import edit_candidate, format_scalar
 
-BLOCK = """candidates:
+BLOCK = """seed: null
+candidates:
   small:   # the first
     rate: 0.05        # of Adam
     size: 3
@@ -22,7 +23,7 @@ def test_comments_stay_and_a_new_key_stands_before_the_search(tmp_path: Path) ->
     path = tmp_path / "params.yaml"
     path.write_text(BLOCK, encoding="utf-8")
     edit_candidate(path, "small", {"rate": 1e-05, "trials": 20}, anchor="search")
-    expected = BLOCK.replace("rate: 0.05        # of", "rate: 1.0e-05        # of").replace(
+    expected = BLOCK.replace("rate: 0.05        # of", "rate: 1.0e-05     # of").replace(
         "    search:", "    trials: 20\n    search:", 1
     )
     assert path.read_text(encoding="utf-8") == expected

@@ -1,16 +1,15 @@
 """`plumbline tune` as a user runs it, on a task that trains in a second."""
 
 import contextlib
-import os
 import shutil
 import signal
 import sqlite3
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import optuna
+import psutil
 import pytest
 from optuna.trial import TrialState
 from tests.support.checkouts import Checkout
@@ -19,8 +18,7 @@ from tests.support.looks import count_looks
 from plumbline.cli.tune import parse_timeout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tuning.positions import RETRIES, map_attempts
-from plumbline.tuning.studies import WORKER
+from plumbline.tuning.studies import list_trials
 
 PLAIN = "gradient: {kind: gradient, learning_rate: 0.05, max_epochs: 4}"
 SEARCHED = """gradient:
@@ -50,14 +48,6 @@ def open_study(storage: Path) -> optuna.Study:
     return optuna.load_study(study_name=min(names, key=len), storage=url)
 
 
-def describe(storage: Path) -> dict[int, Any]:
-    trials = map_attempts(open_study(storage).get_trials())
-    return {
-        position: (trial.params, trial.state.name, trial.value, trial.intermediate_values)
-        for position, trial in sorted(trials.items())
-    }
-
-
 def has_trials(storage: Path) -> bool:
     """Whether trials are in the file; Optuna would create what is not there."""
     try:
@@ -67,44 +57,52 @@ def has_trials(storage: Path) -> bool:
         return False
 
 
-def wait_for_trial(storage: Path, process: subprocess.Popen[bytes], least: int) -> Any:
-    """Wait until a worker runs a trial after `least` that began."""
+def wait_for_trial(storage: Path, process: subprocess.Popen[bytes], least: int) -> int:
+    """Wait until a worker runs an entry after `least` of them, and return its number."""
     until = time.monotonic() + 600
     while time.monotonic() < until and process.poll() is None:
         if has_trials(storage):
             for trial in open_study(storage).get_trials(states=(TrialState.RUNNING,)):
-                if WORKER in trial.user_attrs and trial.number >= least:
-                    return trial
+                if trial.number >= least:
+                    return trial.number
         time.sleep(0.05)
     pytest.fail("no worker runs a trial")
 
 
+def find_worker(storage: Path) -> psutil.Process:
+    """Find the process that runs trials: its request names the storage."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            command = process.cmdline()
+            if "plumbline.tuning.worker" in command and str(storage) in command[-1]:
+                return process
+    pytest.fail("no worker is at work")
+
+
 @pytest.mark.slow
-def test_a_killed_worker_and_a_stopped_command_change_no_trial(tuned: Checkout) -> None:
+def test_a_killed_worker_is_replaced_and_a_stopped_command_goes_on(tuned: Checkout) -> None:
     storage = tuned.path / "other.db"
-    command = (*COMMAND, "--seeds", "0", "--workers", "2", "--storage", f"sqlite:///{storage}")
-    for least, stop in ((1, signal.SIGKILL), (4, signal.SIGINT)):
-        process = subprocess.Popen(
-            command, cwd=tuned.path, env=tuned.environment, stdout=subprocess.DEVNULL
-        )
-        trial = wait_for_trial(storage, process, least)
-        if stop == signal.SIGKILL:
-            os.kill(int(trial.user_attrs[WORKER][1].split()[0]), signal.SIGKILL)
-            wait_for_trial(storage, process, trial.number + 1)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(600) == 130
-    tuned.run(*command)
-    assert describe(storage) == describe(tuned.path / ".plumbline/tuning/studies.db")
-    entries = open_study(storage).get_trials()
-    assert any(RETRIES in trial.system_attrs for trial in entries)
+    command = (*COMMAND, "--seeds", "0", "--storage", f"sqlite:///{storage}")
+    process = subprocess.Popen(
+        command, cwd=tuned.path, env=tuned.environment, stdout=subprocess.DEVNULL
+    )
+    number = wait_for_trial(storage, process, 1)
+    find_worker(storage).kill()
+    wait_for_trial(storage, process, number + 1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(600) == 130
+    tuned.run(*command, "--workers", "2")
+    trials = list_trials(open_study(storage))
+    assert len(trials) == 8
+    assert {trial.state for trial in trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
+    assert len(open_study(storage).get_trials()) > 8
 
 
 @pytest.mark.slow
 def test_the_result_is_printed_and_on_a_page(tuned: Checkout) -> None:
     assert "best of 8 trials" in tuned.printed  # type: ignore[attr-defined]
-    assert "with 1 other seeds: mean" in tuned.printed  # type: ignore[attr-defined]
+    assert "with other seeds: mean" in tuned.printed  # type: ignore[attr-defined]
     page = (tuned.path / "reports/tuning/gradient.html").read_text(encoding="utf-8")
-    assert page.count("<svg") == 3
     assert "How optimistic the best is" in page
 
 
@@ -149,7 +147,8 @@ def test_apply_writes_what_was_proposed_and_how_many_trials_chose_it(tuned: Chec
     tuned.run(*COMMAND, "--seeds", "0", "--apply")
     text = tuned.path.joinpath("params.yaml").read_text(encoding="utf-8")
     config = load_yaml(tuned.path / "params.yaml")["candidates"]["gradient"]
-    assert {key: config[key] for key in best.params} == best.params
+    assert config["learning_rate"] == float(f"{best.params['learning_rate']:.3g}")
+    assert config["max_epochs"] == best.params["max_epochs"]
     assert config["trials"] == 8
     assert "# of Adam" in text
     assert len(text.splitlines()) == len(before.splitlines()) + 1

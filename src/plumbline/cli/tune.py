@@ -11,9 +11,13 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.process.files import write_aside
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
-from plumbline.terminal.console import out, print_plain
+from plumbline.terminal.console import print_plain
 
 if TYPE_CHECKING:
+    from optuna.trial import FrozenTrial
+
+    from plumbline.contract.params import Params
+    from plumbline.tuning.request import SearchRequest
     from plumbline.tuning.search import SearchResult
 
 EXAMPLE = "plumbline tune linear --trials 20 --workers 2 --apply"
@@ -30,9 +34,7 @@ def tune(
         str,
         typer.Option(help="Start no trial after this, such as 90s, 30m, 1h.", show_default="none"),
     ] = "",
-    workers: Annotated[
-        int, typer.Option(min=1, help="Trials side by side; more than 5 gain nothing.")
-    ] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Trials side by side.")] = 1,
     metric: Annotated[
         str,
         typer.Option(help="What to search for.", show_default="validation/ and the task's metric"),
@@ -60,9 +62,8 @@ def tune(
 
     See `plumbline docs tune`.
     """
-    from plumbline.cli.tune_view import TrialTable
     from plumbline.entrypoint import load_params, load_task
-    from plumbline.tuning import outcome, page, search
+    from plumbline.tuning import outcome, search
 
     if sampler not in SAMPLERS:
         raise ParamsError(f"--sampler: expected one of {', '.join(SAMPLERS)}, found {sampler}")
@@ -77,13 +78,12 @@ def tune(
         storage=storage,
         num_repeats=seeds,
     )
-    with _explain_stop(), TrialTable(out) as table:
+    with _explain_stop():
         task = load_task(params.task).configure(params)
-        result = search.search(params, task, candidate, options, table.update)
-    config = params.candidates[candidate]
-    proposed = outcome.propose_values(result, config)
-    path = page.write_page(result, proposed)
-    _print_result(result, proposed)
+        result = search.search(params, task, candidate, options, _print_trial)
+    proposed = outcome.propose_values(result, params)
+    path = outcome.write_page(result, params, proposed)
+    _print_result(result, params, proposed)
     print_plain(f"full report: {path}")
     if apply:
         _apply(candidate, proposed)
@@ -99,21 +99,32 @@ def parse_timeout(text: str) -> float | None:
     return float(match[1]) * SECONDS[match[2]]
 
 
-def _print_result(result: "SearchResult", proposed: dict[str, Any]) -> None:
-    from plumbline.tuning import outcome
+def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
+    """Print what a trial tried, and how it ended."""
+    from plumbline.tuning import studies
+
+    shown = {key: f"{v:.3g}" if isinstance(v, float) else v for key, v in trial.params.items()}
+    values = ", ".join(f"{key} {value}" for key, value in shown.items())
+    number = studies.find_number(trial)
+    begin = f"trial {number}: {values}" if request.winner is None else f"seed + {number}"
+    state = studies.describe_state(trial)
+    result = f"{request.metric} {trial.value:.4f}" if state == "complete" else state
+    print_plain(f"{begin}: {result}")
+
+
+def _print_result(result: "SearchResult", params: "Params", proposed: dict[str, Any]) -> None:
+    from plumbline.tuning import outcome, studies
     from plumbline.tuning.params_edit import format_scalar
 
-    shipped = outcome.find_shipped_score(result)
-    optimism = outcome.measure_optimism(result)
-    num_trials = len(outcome.list_trials(result))
+    shipped = outcome.find_shipped_score(result, params)
+    mean = outcome.average_others(outcome.score_repeats(result))
+    num_trials = len(studies.list_trials(result.study))
     name = f"validation {result.request.metric}"
-    print_plain(f"best of {num_trials} trials: {name} {optimism.best:.4f}")
+    print_plain(f"best of {num_trials} trials: {name} {result.study.best_value:.4f}")
     if shipped is not None:
         print_plain(f"  params.yaml as it is: {shipped:.4f}")
-    if optimism.mean is not None:
-        print_plain(
-            f"  the best values with {len(optimism.others)} other seeds: mean {optimism.mean:.4f}"
-        )
+    if mean is not None:
+        print_plain(f"  the best values with other seeds: mean {mean:.4f}")
     print_plain(f"candidates.{result.request.candidate} in {layout.PARAMS}:")
     for key, value in proposed.items():
         print_plain(f"  {key}: {format_scalar(value)}")

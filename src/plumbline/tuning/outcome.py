@@ -1,72 +1,82 @@
 """What a search found: its trials, how optimistic the best of them is, and what to write."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import TrialState
 
-from plumbline.contract.params import StrictModel
-from plumbline.tuning.positions import ERROR, map_attempts
+from plumbline.contract.params import Params
+from plumbline.process.files import write_aside
+from plumbline.reporting import html
+from plumbline.tuning import space
 from plumbline.tuning.search import BEFORE, SearchResult
+from plumbline.tuning.studies import describe_state, find_number, list_trials
+
+FOLDER = Path("reports/tuning")
 
 
-@dataclass(frozen=True)
-class Optimism:
-    """What the winner scores when it is trained again: the score of the best of n is a high one."""
+def score_repeats(result: SearchResult) -> list[float | None]:
+    """List what the winner scores when it is trained again: with the same seed, then with others.
 
-    best: float  # in the search
-    again: float | None  # the same seed again
-    others: tuple[float, ...]  # other seeds
-
-    @property
-    def mean(self) -> float | None:
-        """The mean over the other seeds."""
-        return mean(self.others) if self.others else None
-
-    @property
-    def gap(self) -> float | None:
-        """The best of n less that mean; how much of the best is the luck of its seed."""
-        return None if self.mean is None else self.best - self.mean
+    The score of the best of n trials is a high one: it had luck.
+    """
+    scores = {
+        trial.params["repeat"]: trial.value
+        for trial in (list_trials(result.repeats) if result.repeats else [])
+        if trial.state == TrialState.COMPLETE
+    }
+    return [scores.get(repeat) for repeat in range(max(scores, default=-1) + 1)]
 
 
-def list_trials(result: SearchResult) -> list[tuple[int, FrozenTrial]]:
-    """List the last entry of each trial by its position."""
-    return sorted(map_attempts(result.study.get_trials()).items())
+def average_others(repeats: list[float | None]) -> float | None:
+    """Return the mean over the other seeds."""
+    others = [score for score in repeats[1:] if score is not None]
+    return mean(others) if others else None
 
 
-def describe_state(trial: FrozenTrial) -> str:
-    """Describe how a trial ended, or that it did not."""
-    if trial.state == TrialState.FAIL:
-        return f"failed: {trial.user_attrs.get(ERROR, 'its worker ended before it did')}"
-    return str(trial.state.name).lower()
-
-
-def measure_optimism(result: SearchResult) -> Optimism:
-    """Compare the best score with those of the winner's repeats."""
-    scores = {}
-    if result.repeats is not None:
-        for position, trial in map_attempts(result.repeats.get_trials()).items():
-            if trial.state == TrialState.COMPLETE and trial.value is not None:
-                scores[position] = trial.value
-    others = tuple(value for position, value in sorted(scores.items()) if position > 0)
-    return Optimism(result.study.best_value, scores.get(0), others)
-
-
-def find_shipped_score(result: SearchResult) -> float | None:
+def find_shipped_score(result: SearchResult, params: Params) -> float | None:
     """Return the score of what params.yaml says, which a search begins with."""
-    for _, trial in list_trials(result):
-        if trial.state == TrialState.COMPLETE and trial.params == result.shipped:
+    shipped = space.read_values(params, result.request.candidate)
+    for trial in list_trials(result.study):
+        values = space.round_values(trial.params, params, result.request.candidate)
+        if trial.state == TrialState.COMPLETE and values == shipped:
             return trial.value
     return None
 
 
-def propose_values(result: SearchResult, config: StrictModel) -> dict[str, Any]:
+def propose_values(result: SearchResult, params: Params) -> dict[str, Any]:
     """Return what to write into the candidate: the values that differ, and how many trials.
 
     The trials of searches before this one, from whose values it began, count too.
     """
-    winner = result.winner.items()
-    changed = {key: value for key, value in winner if getattr(config, key) != value}
+    shipped = space.read_values(params, result.request.candidate)
+    changed = {key: value for key, value in result.winner.items() if shipped[key] != value}
     before = int(result.study.user_attrs.get(BEFORE, 0))
-    return changed | {"trials": before + len(list_trials(result))}
+    return changed | {"trials": before + len(list_trials(result.study))}
+
+
+def write_page(result: SearchResult, params: Params, proposed: Mapping[str, Any]) -> Path:
+    """Write reports/tuning/<candidate>.html, and return its path."""
+    candidate = result.request.candidate
+    path = FOLDER / f"{candidate}.html"
+    repeats = score_repeats(result)
+    values = {
+        "candidate": candidate,
+        "metric": result.request.metric,
+        "sampler": result.request.sampler,
+        "keys": sorted(result.winner),
+        "trials": [
+            (find_number(trial), trial, describe_state(trial))
+            for trial in list_trials(result.study)
+        ],
+        "best": result.study.best_value,
+        "shipped": find_shipped_score(result, params),
+        "repeats": repeats,
+        "mean": average_others(repeats),
+        "proposed": proposed,
+    }
+    with write_aside(path) as aside:
+        aside.write_text(html.render_template("tuning.html", values), encoding="utf-8")
+    return path

@@ -5,18 +5,18 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.process.files import digest_path
 from plumbline.training.code_digest import digest_code
 from plumbline.tuning.folders import EXAMPLES
-from plumbline.tuning.sampling import SamplerName
 from plumbline.tuning.space import read_space
 from plumbline.tuning.studies import Direction
 
 LOWER_IS_BETTER = ("loss", "nll", "error", "ece", "brier", "cost")
+SamplerName = Literal["tpe", "random"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class SearchRequest:
     candidate: str
     study: str  # its name in the storage
     storage: str
+    owner: str  # names this checkout and its machine
     folder: str  # of the search, absolute
     tracked: dict[str, Any] | None  # its run in MLflow, which gets one below it for each trial
     metric: str  # of Scores, without validation/
@@ -33,6 +34,7 @@ class SearchRequest:
     num_trials: int
     sampler: SamplerName
     deadline: float | None  # seconds since 1970, after which no trial begins
+    seed: int | None = None  # of the sampler; differs among workers
     winner: Mapping[str, Any] | None = None  # its values, where it is repeated
 
 

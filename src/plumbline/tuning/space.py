@@ -1,4 +1,4 @@
-"""From `search` in params.yaml to Optuna's distributions, and from a trial's values to params."""
+"""From `search` in params.yaml to what Optuna suggests, and from a trial's values to params."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,6 @@ from plumbline.contract.search import SearchDimension, TunableConfig
 
 if TYPE_CHECKING:
     from optuna import Trial
-    from optuna.distributions import BaseDistribution
 
 PLACES = 3  # significant digits of a number that is tried: params.yaml then says it in full
 
@@ -36,40 +35,25 @@ def read_values(params: Params, candidate: str) -> dict[str, Any]:
     return {key: getattr(config, key) for key in read_space(params, candidate)}
 
 
-def build_distributions(
-    space: Mapping[str, SearchDimension], values: Mapping[str, Any]
-) -> dict[str, "BaseDistribution"]:
-    """Return Optuna's distribution of each key.
-
-    A range is of whole numbers where its ends are, and the value in params.yaml too.
-    """
-    return {key: _build_distribution(space[key], values[key]) for key in space}
-
-
-def suggest_values(
-    trial: "Trial", distributions: Mapping[str, "BaseDistribution"]
-) -> dict[str, Any]:
+def suggest_values(trial: "Trial", params: Params, candidate: str) -> dict[str, Any]:
     """Return the values of a trial; asking for them also records them."""
-    from optuna.distributions import FloatDistribution, IntDistribution
+    space = read_space(params, candidate)
+    for key, value in read_values(params, candidate).items():
+        _suggest(trial, key, space[key], value)
+    return round_values(trial.params, params, candidate)
 
-    values: dict[str, Any] = {}
-    for key, kind in distributions.items():
-        if isinstance(kind, FloatDistribution):
-            values[key] = trial.suggest_float(key, kind.low, kind.high, log=kind.log)
-        elif isinstance(kind, IntDistribution):
-            values[key] = trial.suggest_int(key, kind.low, kind.high, log=kind.log)
-        else:
-            values[key] = trial.suggest_categorical(key, getattr(kind, "choices", ()))
+
+def round_values(drawn: Mapping[str, Any], params: Params, candidate: str) -> dict[str, Any]:
+    """Round what Optuna drew to PLACES digits; what params.yaml says already stays as it is."""
+    space = read_space(params, candidate)
+    shipped = read_values(params, candidate)
+    values = dict(drawn)
+    for key, value in drawn.items():
+        low, high = space[key].low, space[key].high
+        if isinstance(value, float) and low is not None and high is not None:
+            rounded = min(max(float(f"{value:.{PLACES}g}"), low), high)
+            values[key] = shipped[key] if value == shipped[key] else rounded
     return values
-
-
-def round_value(value: Any, kind: "BaseDistribution") -> Any:
-    """Round a number that was drawn to PLACES significant digits, within its range."""
-    from optuna.distributions import FloatDistribution
-
-    if not isinstance(kind, FloatDistribution):
-        return value
-    return min(max(float(f"{value:.{PLACES}g}"), kind.low), kind.high)
 
 
 def configure(params: Params, candidate: str, values: Mapping[str, Any], seed: int) -> Params:
@@ -86,18 +70,12 @@ def configure(params: Params, candidate: str, values: Mapping[str, Any], seed: i
     return params.model_copy(update={"candidates": {candidate: changed}, "seed": seed})
 
 
-def _build_distribution(dimension: SearchDimension, value: Any) -> "BaseDistribution":
-    from optuna.distributions import (
-        CategoricalDistribution,
-        FloatDistribution,
-        IntDistribution,
-    )
-
-    if dimension.choices is not None:
-        return CategoricalDistribution(dimension.choices)
+def _suggest(trial: "Trial", key: str, dimension: SearchDimension, value: Any) -> None:
+    """A range is of whole numbers where its ends are, and the value in params.yaml too."""
     low, high = dimension.low, dimension.high
     if low is None or high is None:
-        raise ValueError("a range has two ends")
-    if isinstance(low, int) and isinstance(high, int) and isinstance(value, int):
-        return IntDistribution(low, high, log=dimension.log)
-    return FloatDistribution(float(low), float(high), log=dimension.log)
+        trial.suggest_categorical(key, dimension.choices or ())
+    elif isinstance(low, int) and isinstance(high, int) and isinstance(value, int):
+        trial.suggest_int(key, low, high, log=dimension.log)
+    else:
+        trial.suggest_float(key, low, high, log=dimension.log)

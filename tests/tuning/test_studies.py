@@ -1,0 +1,92 @@
+"""A trial whose worker died is entered again, and counts once."""
+
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.trial import TrialState
+from tests.support.postgres import started
+
+from plumbline.contract.errors import PlumblineError
+from plumbline.tuning import studies
+from plumbline.tuning.studies import ERROR, HOPELESS, MAX_RETRIES, OWNER
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*interface can change"),
+    pytest.mark.filterwarnings("ignore:Heartbeat of storage is supposed"),
+]
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> optuna.Study:
+    return optuna.create_study(storage=studies.open_storage(f"sqlite:///{tmp_path}/studies.db"))
+
+
+def leave_trial(study: optuna.Study, owner: str) -> optuna.Trial:
+    """Begin a trial, whose worker dies after its first epoch."""
+    trial = study.ask()
+    trial.suggest_float("rate", 0, 1)
+    trial.set_user_attr(OWNER, owner)
+    trial.report(0.5, 1)
+    return trial
+
+
+def check_that_a_trial_goes_on(study: optuna.Study) -> None:
+    left = leave_trial(study, "host:here")
+    studies.enter_lost_again(study, "host:here")
+    (waiting,) = studies.list_trials(study)
+    assert waiting.state == TrialState.WAITING
+    assert waiting.params == left.params
+    assert waiting.intermediate_values == {1: 0.5}
+    assert studies.find_number(waiting) == left.number
+    assert not studies.is_over(study, 1)
+    study.optimize(lambda trial: 1.0, n_trials=1)
+    assert studies.is_over(study, 1)
+    assert len(studies.list_trials(study)) == 1
+
+
+def test_a_trial_goes_on_after_its_worker_died(study: optuna.Study) -> None:
+    check_that_a_trial_goes_on(study)
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_a_trial_goes_on_in_postgresql() -> None:
+    with started() as server:
+        check_that_a_trial_goes_on(
+            optuna.create_study(storage=studies.open_storage(server.uri), study_name="line")
+        )
+
+
+def test_the_trial_of_another_checkout_is_left_alone(study: optuna.Study) -> None:
+    leave_trial(study, "host:there")
+    studies.enter_lost_again(study, "host:here")
+    assert [trial.state for trial in study.get_trials()] == [TrialState.RUNNING]
+
+
+def test_a_trial_that_kills_every_worker_ends(study: optuna.Study) -> None:
+    leave_trial(study, "host:here")
+    for _ in range(MAX_RETRIES):
+        studies.enter_lost_again(study, "host:here")
+        study.ask().set_user_attr(OWNER, "host:here")
+    studies.enter_lost_again(study, "host:here")
+    (trial,) = studies.list_trials(study)
+    assert studies.describe_state(trial) == "failed: its worker ended before it did"
+    assert studies.is_over(study, 1)
+
+
+def test_a_search_of_which_the_first_trials_failed_is_over(study: optuna.Study) -> None:
+    def fail(trial: optuna.Trial) -> float:
+        trial.set_user_attr(ERROR, "no such metric")
+        raise ValueError("no such metric")
+
+    study.optimize(fail, n_trials=HOPELESS - 1, catch=(ValueError,))
+    assert not studies.is_over(study, 20)
+    study.optimize(fail, n_trials=1, catch=(ValueError,))
+    assert studies.is_over(study, 20)
+    assert studies.find_hopeless(study) == "no such metric"
+
+
+def test_a_storage_that_cannot_be_opened_is_named() -> None:
+    with pytest.raises(PlumblineError, match="--storage: cannot be opened"):
+        studies.open_storage("postgresql+psycopg2://nobody@/none?host=/nowhere")
