@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 KEY_TAG = "plumbline.run"
 PASS_TAG = "plumbline.pass"  # noqa: S105  the tag that only the run of a pass has
 PARENT_TAG = "mlflow.parentRunId"
+NAME_TAG = "mlflow.runName"
+VERDICT_TAG = "plumbline.verdict"
 BUNDLE_TAG = "plumbline.bundle"
 MAX_TAG = 5000  # characters
 
@@ -81,6 +83,9 @@ class RunWriter:
             self._write_model_metrics(digest, values, now)
         for key, value in facts.pass_tags.items():
             self._client.set_tag(self._parent_id, key, value)
+        if VERDICT_TAG in facts.pass_tags:  # MLflow's list shows names, and hides tags
+            name = f"{self._record.whole['name']}: {facts.pass_tags[VERDICT_TAG]}"
+            self._client.set_tag(self._parent_id, NAME_TAG, name)
         write_metrics(self._client, self._parent_id, facts.pass_metrics, now)
         for restored in self._record.restored:
             self._write_restored(restored)
