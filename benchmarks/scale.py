@@ -51,22 +51,25 @@ manifest.read_held_out()
 task.scoring.build_baselines(params, layout.EXAMPLES)
 """
 COMPARE_MANIFESTS = """
-from plumbline.evidence.data_changes import compare_manifests, read_keys
+from plumbline.tables.manifests import compare_manifests
 
-compare_manifests(*(read_keys(Manifest(layout.MANIFEST).read_batches()) for _ in range(2)))
+compare_manifests(Manifest(layout.MANIFEST), Manifest(layout.MANIFEST))
 """
 # As above, where no text is as it was: nothing but ids are equal.
 COMPARE_REWRITTEN = """
+from pathlib import Path
+
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from plumbline.contract.rows import put_column
-from plumbline.evidence.data_changes import compare_manifests, read_keys
+from plumbline.tables.manifests import compare_manifests
 
-def rewrite(batch):
-    return put_column(batch, "digest", pc.utf8_reverse(batch["digest"]))
-
-batches = Manifest(layout.MANIFEST).read_batches
-compare_manifests(read_keys(batches()), read_keys(map(rewrite, batches())))
+rewritten = Manifest(Path("rewritten.parquet"))
+with pq.ParquetWriter(rewritten.path, pq.read_schema(layout.MANIFEST)) as writer:
+    for batch in Manifest(layout.MANIFEST).read_batches():
+        writer.write_batch(put_column(batch, "digest", pc.utf8_reverse(batch["digest"])))
+compare_manifests(Manifest(layout.MANIFEST), rewritten)
 """
 # Of the gate `behaviour`.
 PROFILE_CLASSES = """

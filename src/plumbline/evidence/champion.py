@@ -12,12 +12,12 @@ from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.evidence.data_changes import ManifestKeys, read_keys
 from plumbline.evidence.document import FORMAT
 from plumbline.registry import promotion
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.tables.manifests import compare_manifests
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class ChampionOrigin:
     # By which it is worse than the best champion so far; None too where another metric judged it.
     lag: float | None
     params: Mapping[str, Any] | None
-    manifest: ManifestKeys | None
+    data_changes: Mapping[str, Any] | None  # since then, as `compare_manifests` counts them
 
 
 @dataclass(frozen=True)
@@ -83,15 +83,15 @@ def _read_origin(
     version: RegisteredVersion, task: Task[Any], slices: Sequence[str]
 ) -> ChampionOrigin:
     lineage: Mapping[str, str] = {}
-    params, manifest, lag = None, None, None
+    params, data_changes, lag = None, None, None
     with contextlib.suppress(RegistryError):
         evidence = read_evidence(version)
         require_format(version.label, evidence)
         lineage = evidence.get("lineage") or {}
         if _has_same_metric(evidence, task):
             lag = evidence["lag"]
-        params, manifest = _fetch_making(version, evidence, slices)
-    return ChampionOrigin(lineage, lag, params, manifest)
+        params, data_changes = _fetch_making(version, evidence, slices)
+    return ChampionOrigin(lineage, lag, params, data_changes)
 
 
 def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:
@@ -110,13 +110,16 @@ def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
 
 def _fetch_making(
     version: RegisteredVersion, evidence: Mapping[str, Any], slices: Sequence[str]
-) -> tuple[Mapping[str, Any], ManifestKeys]:
-    """Fetch params.yaml and the manifest of a version; RegistryError where one is not there."""
+) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+    """Fetch params.yaml and the manifest of a version, and compare the manifest with that of now.
+
+    RegistryError where one is not there.
+    """
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         params, manifest = (
             fetch_recorded_file(version, evidence, path, Path(private))
             for path in (layout.PARAMS, layout.MANIFEST)
         )
         remedy = "promote a version whose manifest is whole"
-        keys = read_keys(Manifest(manifest, remedy).read_batches(), slices)
-        return load_yaml(params), keys
+        now = Manifest(layout.MANIFEST)
+        return load_yaml(params), compare_manifests(Manifest(manifest, remedy), now, slices)

@@ -1,6 +1,6 @@
 """First step of an evaluation: read what is compared, record the use of the test split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.evidence import changes, data_changes
+from plumbline.evidence import changes
 from plumbline.evidence.champion import ChampionModel, load_champion
 from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.records import DataFacts, LookFacts
@@ -93,7 +93,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         baselines=task.scoring.build_baselines(params, layout.EXAMPLES),
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
         lineage=lineage,
-        changes=_compare_origins(champion, lineage, params.evaluation.slices),
+        changes=_compare_origins(champion, lineage),
     )
 
 
@@ -126,22 +126,19 @@ def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
 
 
 def _compare_origins(
-    champion: ChampionModel | None, lineage: Mapping[str, str], slices: Sequence[str]
+    champion: ChampionModel | None, lineage: Mapping[str, str]
 ) -> dict[str, Any] | None:
     """Compare params, data and code with those that made the champion."""
     if champion is None:
         return None
     origin = champion.origin
-    if origin.params is None or origin.manifest is None:
+    if origin.params is None or origin.data_changes is None:
         return None
     return {
         "params": changes.compare_params(
             hide_secrets_in_values(origin.params), hide_secrets_in_values(load_yaml(layout.PARAMS))
         ),
-        "data": data_changes.compare_manifests(
-            origin.manifest,
-            data_changes.read_keys(Manifest(layout.MANIFEST).read_batches(), slices),
-        ),
+        "data": origin.data_changes,
         "code": changes.compare_code(
             origin.lineage.get("git_commit", ""),
             lineage.get("git_commit", ""),

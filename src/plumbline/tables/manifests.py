@@ -1,0 +1,233 @@
+"""What changed between two manifests: rows of each split, and classes."""
+
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.manifest import Manifest
+from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
+from plumbline.tables.database import open_database, quote_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import duckdb
+    import pandas as pd
+
+NUM_CLASSES = 10
+OLD, NEW = "old", "new"
+# Of each row what is compared; hashes have 64 bits.
+READ_ROWS = """
+    CREATE TEMP TABLE {table} AS
+    SELECT file_row_number AS row, split, label, hash(id) AS id, hash(digest) AS digest,
+        {contents} AS contents, {groups} AS groups
+    FROM {table}_file
+"""
+# Two rows are one example if they have equal values of the first of these, else of the next.
+EXAMPLE_KEYS = ("id, digest", "digest", "id")
+# Rows with equal keys are paired in their order.
+PAIR_EXAMPLES = """
+    INSERT INTO pairs
+    SELECT before.row, after.row
+    FROM (
+        SELECT {keys}, row, row_number() OVER (PARTITION BY {keys} ORDER BY row) AS nth
+        FROM old ANTI JOIN pairs ON old.row = pairs.old_row
+    ) AS before
+    JOIN (
+        SELECT {keys}, row, row_number() OVER (PARTITION BY {keys} ORDER BY row) AS nth
+        FROM new ANTI JOIN pairs ON new.row = pairs.new_row
+    ) AS after
+    USING ({keys}, nth)
+"""
+COUNT_EXAMPLES = """
+    SELECT old.split AS old_split, new.split AS new_split,
+        old.label AS old_label, new.label AS new_label,
+        old.digest <> new.digest OR old.contents <> new.contents AS is_changed,
+        old.groups <> new.groups AS is_regrouped,
+        count(*) AS size
+    FROM pairs
+    JOIN old ON old.row = pairs.old_row
+    JOIN new ON new.row = pairs.new_row
+    GROUP BY ALL
+"""
+COUNT_SIZES = "SELECT split, label, count(*) FROM {table} GROUP BY ALL"
+# Equal for the same rows in any order.
+SUM_ROWS = "SELECT count(*), sum(hash({columns})) FROM {table}_file"
+
+
+def compare_manifests(
+    before: Manifest, now: Manifest, slices: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Count what changed in every split, and list the classes whose size changed most.
+
+    Two rows are one example if id and digest are equal, else if the digest is (its row moved), else
+    if the id is. A column that one manifest does not have is not compared; `slices` are the columns
+    that slices are made of. DataError where a file cannot be read. Keys of the answer:
+
+        same        whether both have the same rows, in any order
+        splits      the counts below, for each split
+        renames     the old name of each renamed class: its new one
+        classes     the NUM_CLASSES whose size changed most, with their size before and after
+
+    Of a split; an example counts where it is now, as removed and moved_out where it was:
+
+        before      rows in the old manifest
+        after       rows in the new one
+        added       rows that are no example of the old manifest
+        removed     rows that are no example of the new one
+        changed     examples of another digest, or CONTENT_DIGEST: texts that read the same need
+                    not be the same to a model
+        regrouped   examples in other groups by the columns of slices
+        relabelled  examples with another label
+        renamed     those of them whose class has another name now, with all its examples and no
+                    others; never of sets of labels, most of which occur once
+        moved_in    examples that were in another split
+        moved_out   examples that are in another split now
+        altered     rows of the old split that are removed, moved out, changed, regrouped or
+                    relabelled (not only renamed), and rows that were moved in changed, regrouped
+                    or relabelled; each counts once
+    """
+    columns = {OLD: before.list_columns(), NEW: now.list_columns()}
+    with open_database() as database, _explain_damage(before, now):
+        for table, manifest in ((OLD, before), (NEW, now)):
+            file = database.read_parquet(str(manifest.path), file_row_number=True)
+            file.create_view(f"{table}_file")
+        same = set(columns[OLD]) == set(columns[NEW]) and _has_same_rows(database, columns[NEW])
+        _read_rows(database, columns, slices)
+        sizes = {table: _count_sizes(database, table) for table in columns}
+        examples = _count_examples(database)
+    has_sets = LABEL_SET in columns[NEW]
+    return {
+        "same": same,
+        **_count_changes(examples, sizes, has_sets=has_sets),
+        "classes": _compare_classes(sizes[OLD], sizes[NEW]),
+    }
+
+
+@contextmanager
+def _explain_damage(before: Manifest, now: Manifest) -> "Iterator[None]":
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:
+        found = " ".join(str(error).split())
+        damaged = now if str(now.path) in found else before
+        raise DataError(f"{damaged.path}: cannot be compared ({found}); {damaged.remedy}") from None
+
+
+def _count_sizes(database: "duckdb.DuckDBPyConnection", table: str) -> Counter[tuple[Any, Any]]:
+    """Count the rows of each split and label."""
+    rows = database.execute(COUNT_SIZES.format(table=table)).fetchall()
+    return Counter({(split, label): size for split, label, size in rows})
+
+
+def _has_same_rows(database: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> bool:
+    names = ", ".join(map(quote_name, columns))
+    queries = [SUM_ROWS.format(columns=names, table=table) for table in (OLD, NEW)]
+    old, new = (database.execute(query).fetchall() for query in queries)
+    return bool(old == new)
+
+
+def _read_rows(
+    database: "duckdb.DuckDBPyConnection", columns: dict[str, list[str]], slices: Sequence[str]
+) -> None:
+    """Make the tables `old` and `new`; a column that one manifest lacks is 0 in both."""
+    groups = [
+        sorted({*names}.intersection(slices) - {"split", "label"}) for names in columns.values()
+    ]
+    has_contents = all(CONTENT_DIGEST in names for names in columns.values())
+    for table in columns:
+        query = READ_ROWS.format(
+            table=table,
+            contents=_write_hash([CONTENT_DIGEST] if has_contents else []),
+            groups=_write_hash(groups[0] if groups[0] == groups[1] else []),
+        )
+        database.execute(query)
+
+
+def _write_hash(names: Sequence[str]) -> str:
+    return f"hash({', '.join(map(quote_name, names))})" if names else "0"
+
+
+def _count_examples(database: "duckdb.DuckDBPyConnection") -> "pd.DataFrame":
+    """Count the examples of both manifests that changed in the same way, as `size`."""
+    database.execute("CREATE TEMP TABLE pairs (old_row BIGINT, new_row BIGINT)")
+    for keys in EXAMPLE_KEYS:
+        database.execute(PAIR_EXAMPLES.format(keys=keys))
+    return database.execute(COUNT_EXAMPLES).df()
+
+
+def _count_changes(
+    examples: "pd.DataFrame", sizes: dict[str, Counter[tuple[Any, Any]]], *, has_sets: bool
+) -> dict[str, Any]:
+    """Return `splits` and `renames` of `compare_manifests`."""
+    relabelled = examples["old_label"] != examples["new_label"]
+    renamed = relabelled & _is_renamed(examples["old_label"], examples["new_label"])
+    if has_sets:
+        renamed[:] = False
+    moved = examples["old_split"] != examples["new_split"]
+    other = examples["is_changed"] | examples["is_regrouped"] | (relabelled & ~renamed)
+
+    def count(condition: "pd.Series") -> int:
+        return int(examples["size"][condition].sum())
+
+    splits = {}
+    for split in SPLITS:
+        is_here = examples["new_split"] == split
+        was_here = examples["old_split"] == split
+        num_before, num_after = (_count_rows(sizes[table], split) for table in (OLD, NEW))
+        num_removed = num_before - count(was_here)
+        splits[split] = {
+            "before": num_before,
+            "after": num_after,
+            "added": num_after - count(is_here),
+            "removed": num_removed,
+            "changed": count(examples["is_changed"] & is_here),
+            "regrouped": count(examples["is_regrouped"] & is_here),
+            "relabelled": count(relabelled & is_here),
+            "renamed": count(renamed & is_here),
+            "moved_in": count(moved & is_here),
+            "moved_out": count(moved & was_here),
+            "altered": num_removed + count(was_here & moved | is_here & other),
+        }
+    names = examples.loc[renamed, ["old_label", "new_label"]].drop_duplicates()
+    return {
+        "splits": splits,
+        "renames": dict(sorted(names.itertuples(index=False, name=None))),
+    }
+
+
+def _count_rows(sizes: Counter[tuple[Any, Any]], split: str) -> int:
+    return sum(size for (own, _), size in sizes.items() if own == split)
+
+
+def _is_renamed(before: "pd.Series", after: "pd.Series") -> "pd.Series":
+    """Whether each example's class was renamed: one old label has one new one, and vice versa."""
+    num_new = after.groupby(before).transform("nunique")
+    num_old = before.groupby(after).transform("nunique")
+    renamed: pd.Series = (num_new == 1) & (num_old == 1)
+    return renamed
+
+
+def _compare_classes(
+    old: Counter[tuple[Any, Any]], new: Counter[tuple[Any, Any]]
+) -> list[dict[str, Any]]:
+    """List the classes whose size changed most."""
+    before, after = _count_labels(old), _count_labels(new)
+    labels = [label for label in before.keys() | after.keys() if before[label] != after[label]]
+    labels.sort(key=lambda label: (-abs(after[label] - before[label]), label))
+    return [
+        {"label": label, "before": before[label], "after": after[label]}
+        for label in labels[:NUM_CLASSES]
+    ]
+
+
+def _count_labels(sizes: Counter[tuple[Any, Any]]) -> Counter[str]:
+    """Return how many rows have each label, as text."""
+    counts: Counter[str] = Counter()
+    for (_, label), size in sizes.items():
+        counts[str(label)] += size
+    return counts

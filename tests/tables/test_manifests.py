@@ -1,0 +1,273 @@
+"""What changed between two manifests is found, whatever it is, and nothing that did not."""
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.manifest import Manifest
+from plumbline.tables import manifests
+
+
+def manifest(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    table = pd.DataFrame(rows, columns=["id", "split", "label", "digest"])
+    return table.assign(length=table["digest"].str.len())
+
+
+OLD = manifest(
+    ("r1", "train", "a", "x1"),
+    ("r2", "train", "a", "x2"),
+    ("r3", "validation", "b", "x3"),
+    ("r4", "test", "b", "x4"),
+)
+
+
+def compare_manifests(
+    old: pd.DataFrame, new: pd.DataFrame, slices: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Compare two manifests in files."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [Path(folder) / "old.parquet", Path(folder) / "it's new.parquet"]
+        for path, table in zip(paths, (old, new), strict=True):
+            table.to_parquet(path, index=False)
+        return manifests.compare_manifests(*map(Manifest, paths), slices)
+
+
+def test_a_damaged_manifest_is_named_with_its_remedy(tmp_path: Path) -> None:
+    whole, damaged = tmp_path / "whole.parquet", tmp_path / "damaged.parquet"
+    OLD.to_parquet(whole, index=False)
+    content = bytearray(whole.read_bytes())
+    content[4:40] = bytes(36)  # the first column; the schema at the end is whole
+    damaged.write_bytes(content)
+    with pytest.raises(DataError, match=r"damaged\.parquet: cannot be (read|compared) .*; promote"):
+        manifests.compare_manifests(Manifest(damaged, "promote another"), Manifest(whole))
+
+
+def test_the_same_data_in_another_order_is_the_same() -> None:
+    found = compare_manifests(OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]])
+    assert found["same"]
+    assert found["classes"] == []
+    assert found["splits"]["train"] == {
+        "before": 2,
+        "after": 2,
+        "added": 0,
+        "removed": 0,
+        "changed": 0,
+        "regrouped": 0,
+        "relabelled": 0,
+        "renamed": 0,
+        "moved_in": 0,
+        "moved_out": 0,
+        "altered": 0,
+    }
+
+
+PLANTS = {
+    "added": ("train", {"r5": ("train", "c", "x5")}),
+    "removed": ("test", {"r4": None}),
+    "changed": ("train", {"r2": ("train", "a", "other")}),
+    "relabelled": ("train", {"r2": ("train", "b", "x2")}),
+    "moved_in": ("test", {"r3": ("test", "b", "x3")}),
+    "moved_out": ("validation", {"r3": ("test", "b", "x3")}),
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "num_changed"),
+    [
+        (["c1", "c2", "c3", "c4"], ["c1", "c2", "c3", "other"], 1),  # it reads the same
+        (["c1", "c2", "c3", "c4"], ["c1", "c2", "c3", "c4"], 0),
+        (None, ["c1", "c2", "c3", "other"], 0),  # an older plumbline did not write it
+    ],
+)
+def test_texts_that_read_the_same_are_changed_where_their_bytes_are(
+    old: list[str] | None, new: list[str], num_changed: int
+) -> None:
+    before = OLD if old is None else OLD.assign(content_digest=old)
+    found = compare_manifests(before, OLD.assign(content_digest=new))
+    assert found["same"] == (num_changed == 0 and old is not None)
+    counts = found["splits"]["test"]
+    assert (counts["changed"], counts["altered"]) == (num_changed, num_changed)
+
+
+@pytest.mark.parametrize(("slices", "num_regrouped"), [(["channel"], 1), (["label"], 0), ([], 0)])
+def test_rows_in_other_groups_are_counted_by_the_columns_of_slices(
+    slices: list[str], num_regrouped: int
+) -> None:
+    before = OLD.assign(channel=["web", "web", "web", "web"])
+    now = OLD.assign(channel=["web", "web", "web", "phone"])
+    counts = compare_manifests(before, now, slices=slices)["splits"]["test"]
+    assert (counts["regrouped"], counts["altered"]) == (num_regrouped, num_regrouped)
+
+
+def test_a_column_that_the_champion_did_not_have_is_not_compared() -> None:
+    now = OLD.assign(channel=["web", "web", "web", "phone"])
+    found = compare_manifests(OLD, now, slices=["channel"])
+    assert found["splits"]["test"]["regrouped"] == 0
+
+
+@pytest.mark.parametrize("kind", PLANTS)
+def test_every_kind_of_change_is_counted_in_its_split_alone(kind: str) -> None:
+    split, edits = PLANTS[kind]
+    rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
+    found = compare_manifests(OLD, manifest(*((key, *row) for key, row in rows.items() if row)))
+    assert not found["same"]
+    counted = {
+        (name, key): number
+        for name, counts in found["splits"].items()
+        for key, number in counts.items()
+        if number and key not in ("before", "after", "altered")
+    }
+    assert counted.pop((split, kind)) == 1
+    assert {key for _, key in counted} <= {"moved_in", "moved_out"} - {kind}
+    for counts in found["splits"].values():
+        moved = counts["moved_in"] - counts["moved_out"]
+        assert counts["after"] == counts["before"] + counts["added"] - counts["removed"] + moved
+
+
+@pytest.mark.parametrize(
+    ("edits", "altered"),
+    [
+        ({"r4": ("test", "c", "other")}, 1),  # another label and another content
+        ({"r4": ("validation", "c", "other")}, 1),
+        ({"r4": None}, 1),
+        ({"r3": ("test", "b", "x3")}, 0),  # it was not in the test split
+        ({"r3": ("test", "a", "x3")}, 1),  # nor is it as it was
+        ({"r5": ("test", "a", "x5")}, 0),
+    ],
+)
+def test_each_test_row_that_is_not_as_it_was_counts_once(
+    edits: dict[str, tuple[str, str, str] | None], altered: int
+) -> None:
+    rows = {row[0]: row[1:4] for row in OLD.itertuples(index=False, name=None)} | edits
+    new = manifest(*((key, *row) for key, row in rows.items() if row))
+    counts = compare_manifests(OLD, new)["splits"]["test"]
+    assert (counts["altered"], counts["before"]) == (altered, 1)
+
+
+def test_rows_that_only_got_other_numbers_did_not_change() -> None:
+    shifted = manifest(
+        ("r1", "train", "c", "new"),
+        ("r2", "train", "a", "x1"),
+        ("r3", "train", "a", "x2"),
+        ("r4", "validation", "b", "x3"),
+        ("r5", "test", "b", "x4"),
+    )
+    train = compare_manifests(OLD, shifted)["splits"]["train"]
+    assert (train["added"], train["removed"], train["changed"], train["relabelled"]) == (1, 0, 0, 0)
+
+
+def test_equal_contents_are_paired_one_to_one() -> None:
+    old = manifest(("r1", "train", "a", "x"), ("r2", "train", "a", "x"))
+    new = manifest(*(("s" + str(i), "train", "a", "x") for i in range(3)))
+    train = compare_manifests(old, new)["splits"]["train"]
+    assert (train["before"], train["after"], train["added"], train["removed"]) == (2, 3, 1, 0)
+
+
+def test_a_changed_column_that_nothing_counts_is_still_a_change() -> None:
+    assert not compare_manifests(OLD.assign(channel="mail"), OLD.assign(channel="chat"))["same"]
+
+
+def test_the_classes_that_changed_most_stand_first() -> None:
+    old = manifest(*((f"r{i}", "train", "abc"[i % 3], f"x{i}") for i in range(9)))
+    new = manifest(*((f"r{i}", "train", "abbd"[i % 4], f"x{i}") for i in range(9)))
+    assert compare_manifests(old, new)["classes"] == [
+        {"label": "c", "before": 3, "after": 0},
+        {"label": "d", "before": 0, "after": 2},
+        {"label": "b", "before": 3, "after": 4},
+    ]
+
+
+def test_everything_new_and_everything_gone() -> None:
+    other = OLD.assign(id=[f"s{i}" for i in range(4)], digest=[f"y{i}" for i in range(4)])
+    train = compare_manifests(OLD, other)["splits"]["train"]
+    assert (train["added"], train["removed"]) == (2, 2)
+    assert compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
+
+
+def draw_manifests() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Draw two manifests, in which ids and digests occur again, and rows changed in every way."""
+    draw = np.random.default_rng(0)
+    old = manifest(
+        *zip(
+            [f"r{number}" for number in draw.integers(0, 60, 80)],
+            draw.choice(["train", "validation", "test"], 80),
+            draw.choice(list("abc"), 80),
+            [f"x{number}" for number in draw.integers(0, 60, 80)],
+            strict=True,
+        )
+    )
+    new = pd.concat([old.sample(frac=0.8, random_state=0), old.sample(9, random_state=1)])
+    new = new.reset_index(drop=True).replace({"label": {"c": "d"}})
+    for column, values in (("id", ["r3", "new"]), ("digest", ["x3", "new"]), ("label", ["a", "e"])):
+        new.loc[draw.integers(0, len(new), 8), column] = draw.choice(values, 8)
+    new.loc[draw.integers(0, len(new), 8), "split"] = "train"
+    return old, new
+
+
+DRAWN = pd.DataFrame(
+    {
+        "train": [23, 27, 3, 4, 1, 0, 11, 0, 6, 1, 17],
+        "validation": [28, 23, 3, 4, 0, 0, 12, 0, 1, 5, 21],
+        "test": [29, 23, 0, 5, 2, 0, 11, 0, 1, 2, 18],
+    },
+    index=[
+        "before", "after", "added", "removed", "changed", "regrouped", "relabelled", "renamed",
+        "moved_in", "moved_out", "altered",
+    ],
+).to_dict()  # fmt: skip
+
+
+def test_rows_that_changed_in_every_way_are_counted() -> None:
+    old, new = draw_manifests()
+    found = compare_manifests(old, new)
+    assert found["splits"] == DRAWN
+    assert found["renames"] == {}
+    assert compare_manifests(old, old.sample(frac=1, random_state=0))["same"]
+
+
+def test_one_row_that_kept_its_label_is_enough_for_a_class_to_have_no_new_name() -> None:
+    old = manifest(*((f"r{row}", "test", "a", f"x{row}") for row in range(20)))
+    renamed = old.assign(label="b")
+    assert compare_manifests(old, renamed)["renames"] == {"a": "b"}
+    edited = renamed.assign(digest=[f"y{row}" for row in range(20)])
+    assert compare_manifests(old, edited)["renames"] == {"a": "b"}
+    for table in (renamed, edited):
+        found = compare_manifests(old, pd.concat([table[:19], old[19:]]))
+        assert (found["renames"], found["splits"]["test"]["relabelled"]) == ({}, 19)
+
+
+def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -> None:
+    old = pd.DataFrame(
+        {"id": list("abcdef"), "digest": list("uvwxyz"), "split": "test", "label": list("mmmnno")}
+    )
+
+    def count(labels: str) -> tuple[int, int]:
+        counts = compare_manifests(old, old.assign(label=list(labels)))
+        test = counts["splits"]["test"]
+        return test["relabelled"], test["renamed"]
+
+    assert count("pppnno") == (3, 3)
+    assert count("ppmnno") == (2, 0)  # not all of the class
+    assert count("ooonno") == (3, 0)  # two classes became one
+    assert count("nnnmmo") == (5, 5)  # two names exchanged
+    exchanged = compare_manifests(old, old.assign(label=list("nnnmmo")))
+    assert exchanged["renames"] == {"m": "n", "n": "m"}
+    assert exchanged["splits"]["test"]["altered"] == 0
+    assert compare_manifests(old, old)["renames"] == {}
+
+
+def test_sets_of_labels_that_changed_got_no_other_name() -> None:
+    sets = [f"a{number}|b" for number in range(4)]
+    old = pd.DataFrame({"id": list("abcd"), "digest": list("uvwx"), "split": "test", "label": sets})
+    old["label_set"] = [f'["a{number}", "b"]' for number in range(4)]
+    others = [f"c|d{number}" for number in range(4)]
+    lists = [f'["c", "d{number}"]' for number in range(4)]
+    found = compare_manifests(old, old.assign(label=others, label_set=lists))
+    assert (found["splits"]["test"]["relabelled"], found["splits"]["test"]["renamed"]) == (4, 0)
+    assert found["renames"] == {}
