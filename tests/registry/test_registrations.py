@@ -11,11 +11,11 @@ import pytest
 
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
+from plumbline.process.running import identify_process
 from plumbline.registry import promotion, registrations
 from plumbline.registry.desk import open_desk
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.tracking import mlflow_client
-from plumbline.tracking.processes import identify_process
 
 DEAD = f"{2**22 + 1} 1 0"
 pytestmark = pytest.mark.filterwarnings("ignore")

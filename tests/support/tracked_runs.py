@@ -15,8 +15,8 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve
+from plumbline.process.running import identify_process
 from plumbline.tracking import delivery, mlflow_client
-from plumbline.tracking.processes import identify_process
 from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
 

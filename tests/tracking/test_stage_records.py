@@ -23,13 +23,13 @@ from tests.support.tracked_runs import (
 )
 
 from plumbline.contract import layout
-from plumbline.contract.errors import RefusedError, RejectedError
+from plumbline.contract.errors import RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
 from plumbline.process.files import digest_path, write_json
+from plumbline.process.running import identify_process
 from plumbline.tracking import delivery, mlflow_client, records
-from plumbline.tracking.processes import identify_process
 from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
 
@@ -215,37 +215,6 @@ def test_a_signal_leaves_a_killed_run_to_be_continued(tracked_line: tuple[Params
     assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
     log_run(params, "ingest")
     assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
-
-
-def test_what_a_pass_took_from_the_cache_is_linked_to_the_run_that_computed_it(
-    tracked_line: tuple[Params, Task], waited: None
-) -> None:
-    params, task = tracked_line
-    prepare(params, task)
-    run_tracked("train", params, task, "closed")
-    for candidate in ("closed", "nothing"):
-        (layout.locate_bundle(candidate)).mkdir(exist_ok=True)
-        write_json(layout.locate_bundle(candidate) / layout.BUNDLE_SEAL, candidate)
-    log_run(params, "train", "closed")  # again: a new pass begins
-    with (
-        pytest.raises(RefusedError),
-        track_stage(params, "register", None, lambda _: RunFacts()),
-    ):
-        raise RefusedError("no")
-    delivery.deliver()
-    runs = list_runs()
-    assert {run.info.status for run in runs} == {"FINISHED"}  # a refusal is no failure
-    restored = {run.info.run_name: run for run in runs if "plumbline.restored" in run.data.tags}
-    assert sorted(restored) == [
-        "ingest (restored)", "train nothing (restored)", "validate (restored)",
-    ]  # fmt: skip
-    computed = next(run for run in runs if run.info.run_name == "ingest")
-    tags = restored["ingest (restored)"].data.tags
-    assert tags["plumbline.computed_by"] == computed.info.run_id
-    assert computed.info.run_id in tags["mlflow.note.content"]
-    unknown = restored["train nothing (restored)"].data.tags
-    assert "plumbline.computed_by" not in unknown
-    assert "No run here computed it" in unknown["mlflow.note.content"]
 
 
 def test_a_run_whose_process_is_gone_is_closed_by_the_next_delivery(

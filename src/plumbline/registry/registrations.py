@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
+from plumbline.process.running import is_running
 from plumbline.registry import model_versions
 from plumbline.registry.desk import Desk
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.tracking import store_errors, store_location
-from plumbline.tracking.processes import is_running
 from plumbline.tracking.records import FOLDER_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from plumbline.process.files import digest_path
 from plumbline.process.locks import hold
+from plumbline.process.running import identify_process, is_running
 from plumbline.tracking import mlflow_client, records, store_errors, store_location
-from plumbline.tracking.processes import identify_process, is_running
 from plumbline.tracking.records import FOLDER_TAG, KILLED, PROCESS_TAG, RunRecord
 from plumbline.tracking.runs import KEY_TAG, PARENT_TAG, PASS_TAG, RunWriter, settle_parent
 

@@ -8,7 +8,7 @@ stage that it has already runs again, or the commit, params or experiment change
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,9 +26,9 @@ from plumbline.process.files import (
     write_json,
 )
 from plumbline.process.lineage import collect_lineage
+from plumbline.process.running import identify_process
 from plumbline.sources.shown_params import hide_secrets_in_values
 from plumbline.tracking.context import describe_context
-from plumbline.tracking.processes import identify_process
 
 FOLDER = Path(".plumbline/stages")
 DELIVERED = Path(".plumbline/tracked.json")
@@ -36,15 +36,8 @@ RUNNING, FINISHED, FAILED, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
 LAST_STAGE = "register"
 PROCESS_TAG = "plumbline.process"  # id, start and boot of the process that logs it
 FOLDER_TAG = "plumbline.folder"  # of the checkout, or of its copy for an experiment
-OUTPUT_TAG = "plumbline.output"
 ERROR_TAG = "plumbline.end"
 MAX_ERROR = 500  # characters
-# The file whose digest identifies what a stage wrote.
-OUTPUTS = {
-    "ingest": layout.MANIFEST,
-    "validate": layout.VALIDATION,
-    "evaluate": layout.EVIDENCE,
-}
 
 
 @dataclass
@@ -86,7 +79,6 @@ class RunRecord:
     status: str = RUNNING
     facts: RunFacts = field(default_factory=RunFacts)
     digests: dict[str, str] = field(default_factory=dict)  # of its curves and files, at its end
-    restored: list[dict[str, Any]] = field(default_factory=list)  # what did not run in this pass
     group: str = ""  # the folder of records that are of no stage
 
     @property
@@ -114,9 +106,6 @@ class RunRecord:
         self.facts = facts
         if error:
             self.tags[ERROR_TAG] = error[:MAX_ERROR]
-        output = digest_output(self.stage, self.candidate)
-        if output and status == FINISHED:
-            self.tags[OUTPUT_TAG] = output
         for entry in [*facts.curves, *facts.files]:
             path = Path(entry["path"])
             if path.exists():
@@ -152,22 +141,6 @@ def describe_process(stage: str, candidate: str | None) -> dict[str, str]:
     }
 
 
-def close(record: RunRecord, params: Params) -> None:
-    """Note with the last record of a pass which stages did not run, because DVC had their output.
-
-    Each comes with the digest of that.
-    """
-    names = {each.name for each in list_records() if each.whole["key"] == record.whole["key"]}
-    for stage, candidate in _list_stages(params):
-        name = f"{stage} {candidate}" if candidate else stage
-        if stage == record.stage:
-            return
-        output = digest_output(stage, candidate)
-        if name not in names and output:
-            facts = {"name": name, "stage": stage, "candidate": candidate, "output": output}
-            record.restored.append(facts)
-
-
 def find_own(stage: str) -> RunRecord | None:
     """Find the record of the stage that this process runs; None where nothing is tracked."""
     process = identify_process(os.getpid())
@@ -194,15 +167,6 @@ def read_record(path: Path) -> RunRecord:
 def show_params(values: Mapping[str, Any]) -> dict[str, str]:
     """Name nested parameters by dotted keys, and leave the secrets of addresses out."""
     return {key: str(hide_secrets_in_values(value)) for key, value in flatten(values)}
-
-
-def digest_output(stage: str, candidate: str | None) -> str | None:
-    """Return the digest of what a stage wrote; None where there is nothing."""
-    path = OUTPUTS.get(stage)
-    if stage in ("train", "control"):
-        name = layout.name_control(str(candidate)) if stage == "control" else str(candidate)
-        path = layout.locate_bundle(name) / layout.BUNDLE_SEAL
-    return digest_path(path) if path and path.exists() else None
 
 
 def is_delivered(path: Path) -> bool:
@@ -284,15 +248,3 @@ def _create_pass(params: Params, shared: dict[str, Any]) -> dict[str, Any]:
         "tags": context | process | experiment,
         "shared": shared,
     }
-
-
-def _list_stages(params: Params) -> Iterator[tuple[str, str | None]]:
-    """List the stages in the order of dvc.yaml."""
-    yield "ingest", None
-    yield "validate", None
-    for candidate in params.candidates:
-        yield "train", candidate
-    for candidate in params.control.candidates:
-        yield "control", candidate
-    yield "evaluate", None
-    yield "register", None

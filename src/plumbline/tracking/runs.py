@@ -11,10 +11,7 @@ from plumbline.tracking.batches import note_refusals, write_metrics, write_param
 from plumbline.tracking.records import (
     FAILED,
     FINISHED,
-    FOLDER_TAG,
     KILLED,
-    OUTPUT_TAG,
-    PROCESS_TAG,
     RUNNING,
     RunRecord,
 )
@@ -87,8 +84,6 @@ class RunWriter:
             name = f"{self._record.whole['name']}: {facts.pass_tags[VERDICT_TAG]}"
             self._client.set_tag(self._parent_id, NAME_TAG, name)
         write_metrics(self._client, self._parent_id, facts.pass_metrics, now)
-        for restored in self._record.restored:
-            self._write_restored(restored)
 
     def _set_status(self) -> None:
         """Give the run its status, and its pass the worst of what is below it."""
@@ -180,37 +175,6 @@ class RunWriter:
             query += f" AND source_run_id = '{run_id}'"
         page = self._client.search_logged_models([self._experiment_id], query, max_results=1)
         return page[0] if page else None
-
-    def _write_restored(self, facts: Mapping[str, Any]) -> None:
-        """Add a run of a stage that did not run, with a link to the one that computed its output.
-
-        DVC had that in its cache.
-        """
-        record = self._record
-        tags = {
-            PARENT_TAG: self._parent_id,
-            "plumbline.stage": facts["stage"],
-            "plumbline.restored": "true",
-            FOLDER_TAG: record.tags[FOLDER_TAG],
-            PROCESS_TAG: record.tags[PROCESS_TAG],
-        }
-        if facts["candidate"]:
-            tags["plumbline.candidate"] = facts["candidate"]
-        query = f"tags.`{OUTPUT_TAG}` = '{facts['output']}' and tags.`plumbline.stage` = "
-        page = self._client.search_runs(
-            [self._experiment_id], f"{query}'{facts['stage']}'", max_results=1
-        )
-        note = "This stage did not run: DVC had its output. No run here computed it."
-        if page:
-            origin = page[0].info.run_id
-            link = f"#/experiments/{self._experiment_id}/runs/{origin}"
-            note = f"This stage did not run: DVC had its output, which [{origin}]({link}) computed."
-            tags["plumbline.computed_by"] = origin
-        key = f"{record.whole['key']}, {facts['name']}"
-        name = f"{facts['name']} (restored)"
-        tags["mlflow.note.content"] = note
-        run_id = self._ensure(key, name, record.started, tags)
-        self._client.set_terminated(run_id, FINISHED, record.started)
 
 
 def settle_parent(

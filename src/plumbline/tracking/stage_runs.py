@@ -9,7 +9,7 @@ from plumbline.contract.params import Params
 from plumbline.process import ranks
 from plumbline.sources.addresses import hide_secrets_in_text
 from plumbline.tracking import delivery, records
-from plumbline.tracking.records import FAILED, FINISHED, KILLED, LAST_STAGE, RUNNING, RunFacts
+from plumbline.tracking.records import FAILED, FINISHED, KILLED, RUNNING, RunFacts
 
 Describe = Callable[[str], RunFacts | None]  # of a run that has some status
 UNRECORDED = (OSError, ValueError, LookupError, TypeError)  # of files that are not as expected
@@ -36,9 +36,9 @@ def track_stage(
     try:
         yield
     except BaseException as error:
-        _end(record, params, describe, error)
+        _end(record, describe, error)
         raise
-    _end(record, params, describe, None)
+    _end(record, describe, None)
 
 
 def _begin(
@@ -52,19 +52,12 @@ def _begin(
         return None
 
 
-def _end(
-    record: records.RunRecord,
-    params: Params,
-    describe: Describe,
-    error: BaseException | None,
-) -> None:
+def _end(record: records.RunRecord, describe: Describe, error: BaseException | None) -> None:
     status, reason = FINISHED, ""
     if error is not None and not isinstance(error, RefusedError):  # register did what it has to do
         status = FAILED if isinstance(error, Exception) else KILLED
         reason = hide_secrets_in_text(f"{type(error).__name__}: {error}")
     try:
-        if status == FAILED or record.stage == LAST_STAGE:
-            records.close(record, params)
         record.end(status, describe(status) or record.facts, reason)
     except UNRECORDED as problem:
         log.warning("tracking stopped (%s); the run goes on", problem)

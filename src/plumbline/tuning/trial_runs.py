@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.params import Params
+from plumbline.process.running import identify_process
 from plumbline.tracking import records
 from plumbline.tracking.context import describe_context
 from plumbline.tracking.delivery import is_on
-from plumbline.tracking.processes import identify_process
 from plumbline.tracking.records import FAILED, FINISHED, RunFacts, RunRecord
 
 STAGE = "tune"
