@@ -12,5 +12,5 @@ proposal           params.yaml that fits the answers
 rendering          all files but the data
 git                git, in the repository that is made
 creation           all of it, written as a whole or not at all
-upgrade            what another version writes otherwise, merged by git
+upgrade            what another version writes otherwise, merged by `git merge-file`
 """
