@@ -5,14 +5,12 @@ linear model and of a small transformer for one epoch, the search for leaks, and
 reads of train and of the manifest. Memory is the peak, and a row costs what it adds to the size
 before. Held-out splits have the shares of the recipe, up to a number of rows.
 
-With --only, ingest and some of these; with --spark, those of ingest, validate and the search for
-leaks, here and on each of these masters.
+With --only, ingest and some of these.
 
-python benchmarks/scale.py [--held-out ROWS] [--only NAME ...] [--spark MASTER ...] [-- ROWS ...]
+python benchmarks/scale.py [--held-out ROWS] [--only NAME ...] [-- ROWS ...]
 """
 
 import argparse
-import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,7 +20,6 @@ from processes import ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.contract.machine import read_cpu_name
-from plumbline.process.files import digest_files, digest_path
 from plumbline.tasks.text_classification.params import CheckName
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -81,7 +78,6 @@ from plumbline.stages.train import learn
 
 learn(params, task, "{candidate}", layout.EXAMPLES, must_learn=True)
 """
-ON_SPARK = ("ingest", "validate", "leakage")
 # Changes of the transformer of another recipe.
 SMALL = {"vocabulary": 4000, "hidden": 32, "layers": 1, "heads": 2, "max_epochs": 1}
 COMMANDS: Mapping[str, list[str]] = {
@@ -112,15 +108,8 @@ def main() -> None:
         "--only", metavar="NAME", nargs="+", default=list(COMMANDS), choices=COMMANDS,
         help=f"beside ingest: {', '.join(COMMANDS)}",
     )  # fmt: skip
-    parser.add_argument(
-        "--spark", metavar="MASTER", nargs="+", default=[], help="such as local[1] local[2]"
-    )
     options = parser.parse_args()
     print(read_cpu_name())
-    if options.spark:
-        stages = [stage for stage in ON_SPARK if stage in ("ingest", *options.only)]
-        _compare_engines(options.rows, options.held_out, options.spark, stages)
-        return
     print(
         f"{'rows':>10} {'':<12}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
     )
@@ -138,35 +127,6 @@ def main() -> None:
                 flush=True,
             )
         before, costs_before = num_rows, costs
-
-
-def _compare_engines(
-    sizes: list[int], held_out: int, masters: list[str], stages: list[str]
-) -> None:
-    """Print seconds of each stage, and whether the data and the report are the same."""
-    names = "".join(f"{stage:>12}" for stage in stages)
-    print(f"{'rows':>10} {'engine':<22}{names}  {'files':<10}")
-    for num_rows in sorted(set(sizes)):
-        with open_folder("plumbline-scale-") as folder:
-            _write_params(folder, num_rows, held_out)
-            digests = []
-            for master in ["", *masters]:
-                os.environ["PLUMBLINE_SPARK"] = master
-                costs = [measure_process(COMMANDS[stage], folder) for stage in stages]
-                digests.append(_digest_files(folder))
-                found = "the same" if digests[-1] == digests[0] else "differ"
-                seconds = "".join(f"{cost.seconds:>10.1f} s" for cost in costs)
-                print(
-                    f"{num_rows:>10,} {master or 'one process':<22}{seconds}  {found:<10}",
-                    flush=True,
-                )
-
-
-def _digest_files(folder: Path) -> list[str]:
-    """Return the digests of the data, and of the report where there is one."""
-    report = folder / "reports/validation.json"
-    digests = [digest_files(folder / "data")]
-    return [*digests, digest_path(report)] if report.exists() else digests
 
 
 def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, ProcessCost]:

@@ -13,7 +13,6 @@ LONGEST_FIRST = (
     "selftest/test_selftest.py",
     "docker/test_images.py",
     "registry/test_postgres.py",
-    "spark/test_row_engine.py",
     "e2e/test_pipeline.py",
     "e2e/test_faults.py",
     "pipeline_run/test_run.py",

@@ -15,9 +15,7 @@ import pytest
 from tests.support.small_sources import COLUMNS, CSV, ROWS, read_bytes, read_source
 
 from plumbline.contract.errors import DataError
-from plumbline.sources.parts import locate_parts
-from plumbline.tables import arrow_files
-from plumbline.tables.records import ReadRequest, WantedColumn
+from plumbline.tables.records import WantedColumn
 
 
 @pytest.fixture
@@ -288,33 +286,6 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(
         pyarrow.feather.write_feather(table, str(folder / name))
     with pytest.raises(DataError, match=f"^{name}:5001: column 'text': cannot be read "):
         read_source(name)
-
-
-def test_pieces_of_a_parquet_file_are_all_of_its_rows(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(arrow_files, "PIECE_ROWS", 20)
-    texts, labels = zip(*ROWS, strict=True)
-    table = pa.table({"text": texts, "label": labels, "unused": labels})
-    pq.write_table(table, folder / "a.parquet", row_group_size=7)
-    whole = read_source("a.parquet")
-    request = ReadRequest(COLUMNS, refuse_encoding=False)
-    pieces = [list(read_rows(request)) for read_rows in whole.parts[0].list_pieces()]
-    assert [len(rows) for rows in pieces] == [21, 21, 18]
-    assert [row for rows in pieces for row in rows] == list(whole.rows.values())
-    assert request.notices == whole.notices == ["a.parquet: columns that are not read: 'unused'"]
-
-
-def test_a_file_that_cannot_be_read_from_the_middle_is_one_piece(folder: Path) -> None:
-    table = pa.table({"text": ["hi"] * 9, "label": ["a"] * 9})
-    pq.write_table(table, folder / "a.parquet", row_group_size=2)
-    packed = gzip.compress((folder / "a.parquet").read_bytes())
-    (folder / "b.parquet.gz").write_bytes(packed)
-    (folder / "b.parquet.GZ").write_bytes(packed)
-    (folder / "c.parquet").write_bytes(b"PAR1 no footer")
-    (folder / "d.csv").write_text(CSV)
-    parts = locate_parts([(None, "[b-d].*")], {})
-    assert [len(part.list_pieces()) for part in parts] == [1, 1, 1, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,21 +1,18 @@
 """Rows of any number, as Arrow batches in order, and the three verbs that look at all of them.
 
 A task hands functions of one batch to `map` and `fold`, and names columns to `find_first`. Rows lie
-in parts, each of which is read by itself; an engine (contract/engine.py) decides where, and how
-many at a time. Each part is read a batch at a time.
+in parts, each of which is read by itself, a batch at a time.
 """
 
-import os
 import shutil
+import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from plumbline.contract.engine import Engine, LocalEngine, get_engine
 
 if TYPE_CHECKING:
     import numpy as np
@@ -35,7 +32,6 @@ class RowBatches:
 
     parts: Sequence["_Part"]
     steps: Sequence["_Step"] = ()  # what is done with the batches of each part
-    engine: Engine = field(default_factory=LocalEngine)
     # What is removed from disk with the last rows that need it.
     folder: "_Folder | None" = None
 
@@ -54,7 +50,7 @@ class RowBatches:
         `merge` is associative: batches of one part are merged first. It may change its first
         argument.
         """
-        measured = self.engine.run(partial(_fold_part, self.steps, measure, merge), self.parts)
+        measured = map(partial(_fold_part, self.steps, measure, merge), self.parts)
         return reduce(merge, (value for values in measured for value in values))
 
     def find_first(self, keys: Sequence[str]) -> "RowBatches":
@@ -63,7 +59,7 @@ class RowBatches:
         It takes 8 bytes a row, and some 53 until it is found, in this process. Keys are compared by
         a hash of 64 bits.
         """
-        hashed = list(self.engine.run(partial(_hash_part, self.steps, keys), self.parts))
+        hashed = [_hash_part(self.steps, keys, part) for part in self.parts]
         first = _find_first(hashed)
         parts = [
             replace(part, first=(*part.first, own))
@@ -74,46 +70,42 @@ class RowBatches:
 
 
 def read_rows(read: Callable[[], Batches]) -> RowBatches:
-    """Return rows that this process alone reads, each time from the beginning."""
-    return RowBatches([_Part(read)])
+    """Return rows that are read each time from the beginning."""
+    return read_parts([read])
 
 
 def read_parts(parts: Sequence[Callable[[], Batches]]) -> RowBatches:
-    """Return rows of which any process of the chosen engine can read each part by itself."""
-    return RowBatches([_Part(read) for read in parts], engine=get_engine())
+    """Return rows of which each part is read by itself."""
+    return RowBatches([_Part(read) for read in parts])
 
 
 def store_batches(batches: Batches) -> RowBatches:
     """Write `batches` to temporary files, of one part each, and return them from there.
 
-    All processes of the chosen engine can read them. The files are gone with the last rows that
-    need them.
+    The files are gone with the last rows that need them.
     """
-    engine = get_engine()
-    folder = _Folder(engine.make_folder())
+    folder = _Folder()
     parts: list[_Part] = []
     batch = next(batches, None)
     while batch is not None:
         path = folder.path / f"{len(parts):06}.arrow"
         batch = _write_part(path, batch, batches)
         parts.append(_Part(_StoredPart(str(path))))
-    return RowBatches(parts, engine=engine, folder=folder)
+    return RowBatches(parts, folder=folder)
 
 
 def store_rows(rows: RowBatches) -> RowBatches:
     """Write `rows` to temporary files, and return them from there: to compute them once."""
-    folder = _Folder(rows.engine.make_folder())
-    targets = [str(folder.path / f"{number:06}.arrow") for number in range(len(rows.parts))]
-    items = list(zip(rows.parts, targets, strict=True))
-    parts = [_Part(stored) for stored in rows.engine.run(partial(_store_part, rows.steps), items)]
-    return RowBatches(parts, engine=rows.engine, folder=folder)
+    folder = _Folder()
+    parts = []
+    for number, part in enumerate(rows.parts):
+        path = folder.path / f"{number:06}.arrow"
+        parts.append(_Part(store_part(path, _read_part(part, rows.steps))))
+    return RowBatches(parts, folder=folder)
 
 
 def store_part(path: Path, batches: Batches) -> Callable[[], Batches]:
-    """Write the batches of one part, and return what reads them wherever `path` is seen.
-
-    An attempt that is made twice writes the same file twice.
-    """
+    """Write the batches of one part to `path`, and return what reads them."""
     _write_batches(path, batches)
     return _StoredPart(str(path))
 
@@ -195,9 +187,9 @@ def _fold_part(
 class _Folder:
     """A folder of temporary files, which is removed with the last reference to this."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        weakref.finalize(self, shutil.rmtree, path, ignore_errors=True)
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="plumbline-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -216,11 +208,6 @@ class _StoredPart:
                 pa.ipc.open_stream(source, options=options) as reader,
             ):
                 yield from reader
-
-
-def _store_part(steps: Sequence[_Step], item: tuple[_Part, str]) -> Callable[[], Batches]:
-    part, path = item
-    return store_part(Path(path), _read_part(part, steps))
 
 
 def _write_part(path: Path, first: "pa.RecordBatch", rest: Batches) -> "pa.RecordBatch | None":
@@ -242,20 +229,18 @@ def _write_part(path: Path, first: "pa.RecordBatch", rest: Batches) -> "pa.Recor
 
 
 def _write_batches(path: Path, batches: Batches) -> None:
-    """Write all batches, which have one schema; the file is complete or not there."""
+    """Write all batches, which have one schema."""
     import pyarrow as pa
 
     # Threads of Arrow would each keep memory of their own.
     options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=False)
-    aside = path.with_name(f"{path.name}.{os.getpid()}.part")
     with _name_file(path), ExitStack() as stack:
-        file = stack.enter_context(aside.open("wb"))
+        file = stack.enter_context(path.open("wb"))
         writer = None
         for batch in batches:
             if writer is None:
                 writer = stack.enter_context(pa.ipc.new_stream(file, batch.schema, options=options))
             writer.write_batch(batch)
-    aside.replace(path)
 
 
 @contextmanager

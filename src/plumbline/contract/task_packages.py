@@ -66,8 +66,10 @@ def _list_built_in() -> set[str]:
 
 def _list_own() -> set[str]:
     spec = find_spec(OWN)
-    importable = [] if spec is None or _is_foreign(spec) else spec.submodule_search_locations or []
-    return set().union(*(_list_folders(Path(folder)) for folder in (SOURCES / OWN, *importable)))
+    folders = [SOURCES / OWN]
+    if spec is not None and not _is_foreign(spec):
+        folders += map(Path, spec.submodule_search_locations or [])
+    return set().union(*map(_list_folders, folders))
 
 
 def _is_foreign(spec: ModuleSpec) -> bool:

@@ -9,7 +9,7 @@ from plumbline.contract.errors import ParamsError
 PREFIX = "PLUMBLINE_"
 NAMES = (
     "CACHE", "COMMIT", "DELIVERER", "JOURNAL_URI", "PRIVATE_KEY", "PUBLIC_KEY", "RUN",
-    "SCRATCH", "SPARK", "SUBMIT", "TRACKING", "TUNING_STORAGE",
+    "SUBMIT", "TRACKING", "TUNING_STORAGE",
 )  # fmt: skip
 SIMILARITY = 0.7
 # Kubernetes sets such variables, which it names after each service.

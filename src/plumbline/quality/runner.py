@@ -14,8 +14,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.expectations import Expectation
 from plumbline.contract.records import Check
 from plumbline.contract.rows import RowBatches
-from plumbline.quality.findings_database import TABLE, list_columns, open_database
-from plumbline.spark.row_engine import SparkEngine
+from plumbline.quality.findings_database import TABLE, open_database
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,12 +90,6 @@ def _ask_great_expectations(
             pandas = context.data_sources.add_pandas("manifest")
             whole = pandas.add_dataframe_asset(TABLE).add_batch_definition_whole_dataframe("all")
             return _run_checkpoint(context, whole, table.columns, checks, {"dataframe": table})
-        if isinstance(table.engine, SparkEngine):
-            spark = context.data_sources.add_spark("manifest", persist=False)
-            whole = spark.add_dataframe_asset(TABLE).add_batch_definition_whole_dataframe("all")
-            columns = list_columns(next(iter(table)))
-            with table.engine.open_frame(table, columns) as frame:
-                return _run_checkpoint(context, whole, columns, checks, {"dataframe": frame})
         with open_database(table) as (path, columns):
             source = context.data_sources.add_sqlite(
                 "manifest", connection_string=f"sqlite:///{path}"

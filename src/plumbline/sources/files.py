@@ -3,7 +3,6 @@
 import glob
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -16,8 +15,7 @@ from plumbline.sources.addresses import hide_secrets
 from plumbline.sources.source_part import SourcePart
 from plumbline.sources.stores import refuse_driver_errors
 from plumbline.tables import formats
-from plumbline.tables.arrow_files import RowGroups
-from plumbline.tables.records import ReadRequest, ReadRows, SourceRow
+from plumbline.tables.records import ReadRequest, SourceRow
 
 NUM_SIBLINGS = 8  # how many files of the folder a message lists
 
@@ -30,7 +28,6 @@ class SourceFile:
     split: str | None
     open: Callable[[], IO[bytes]]
     sha256: str | None  # None: not known before the file is read
-    is_shared: bool = False  # every machine can open it
 
     @property
     def shown(self) -> str:
@@ -88,26 +85,11 @@ def build_file_part(file: SourceFile, name: str) -> SourcePart:
     """Return the rows of `file`, whose ids begin with `name`."""
     formats.choose_reader(name)  # refuses an ending that none knows
     facts = {"name": file.shown, "sha256": file.sha256}
-    read_rows = partial(_read_rows, file, name, None)
-    cut = partial(_list_pieces, file, name)
-    return SourcePart(name, file.split, read_rows, facts, cut, file.is_shared)
+    return SourcePart(name, file.split, partial(_read_rows, file, name), facts)
 
 
-def _read_rows(
-    file: SourceFile, name: str, groups: RowGroups | None, request: ReadRequest
-) -> Iterator[SourceRow]:
-    yield from formats.read_rows(
-        _open_file(file), name, request, groups, guard=refuse_driver_errors
-    )
-
-
-def _list_pieces(file: SourceFile, name: str) -> list[ReadRows]:
-    """Return what reads the file a piece at a time; one that is damaged is read as a whole."""
-    groups: list[RowGroups | None] = [None]
-    if formats.has_pieces(name):
-        with suppress(DataError):  # who reads it finds the fault in its turn
-            groups = [*formats.cut_rows(_open_file(file), name, guard=refuse_driver_errors)]
-    return [partial(_read_rows, file, name, each) for each in groups]
+def _read_rows(file: SourceFile, name: str, request: ReadRequest) -> Iterator[SourceRow]:
+    yield from formats.read_rows(_open_file(file), name, request, guard=refuse_driver_errors)
 
 
 def _open_binary(path: Path) -> IO[bytes]:

@@ -42,8 +42,7 @@ def list_hub_parts(address: str) -> list[SourcePart]:
     parts = []
     for split in known:
         read_rows = partial(_read_rows, splits[split], f"{address} {split}")
-        is_shared = not _is_folder(name)
-        parts.append(SourcePart(split, SPLIT_NAMES[split], read_rows, facts, is_shared=is_shared))
+        parts.append(SourcePart(split, SPLIT_NAMES[split], read_rows, facts))
     return parts
 
 

@@ -6,15 +6,13 @@ import json
 from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.sources.addresses import get_scheme, hide_secrets, hide_secrets_in_text
+from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
 from plumbline.sources.files import SourceFile
 from plumbline.sources.stores import refuse_driver_errors
 
 # How stores call what changes with an object's content, and where there is none, its time.
 CONTENT_KEYS = ("ETag", "etag", "generation", "md5Hash", "checksum", "sha")
 TIME_KEYS = ("LastModified", "last_modified", "mtime", "modified", "modify", "updated", "created")
-
-OWN_SCHEMES = ("", "file", "local", "memory")  # of what one machine, or one process, has
 
 
 def list_stored_files(url: str, split: str | None) -> list[SourceFile]:
@@ -24,10 +22,9 @@ def list_stored_files(url: str, split: str | None) -> list[SourceFile]:
     Raises ParamsError for an address that fsspec does not know, DataError where there is no file.
     """
     existing = _open_existing(url)
-    is_shared = get_scheme(url.rpartition("::")[2]) not in OWN_SCHEMES
     if not glob.has_magic(url):
-        return [SourceFile(url, split, existing[0].open, None, is_shared)]
-    return [SourceFile(file.full_name, split, file.open, None, is_shared) for file in existing]
+        return [SourceFile(url, split, existing[0].open, None)]
+    return [SourceFile(file.full_name, split, file.open, None) for file in existing]
 
 
 def read_object_versions(url: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """One part of a source, such as a file or a query, whose rows can be read again and again."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,10 +14,3 @@ class SourcePart:
     split: str | None  # None: the task divides the rows
     read_rows: ReadRows
     facts: dict[str, Any]
-    # Returns what reads the part a piece at a time, in order; None: it is read as a whole.
-    cut: Callable[[], Sequence[ReadRows]] | None = None
-    is_shared: bool = False  # every machine can read it
-
-    def list_pieces(self) -> Sequence[ReadRows]:
-        """Return what reads the part: each takes rows of its own, which follow each other."""
-        return [self.read_rows] if self.cut is None else self.cut()

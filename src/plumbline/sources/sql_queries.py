@@ -38,9 +38,7 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
             raise DataError(f"{path}: no such database; check data.source")
         facts["sha256"] = digest_path(Path(path))
     read_rows = partial(_read_rows, url, query, name)
-    return SourcePart(
-        Path(url.database or name).name, split, read_rows, facts, is_shared=path is None
-    )
+    return SourcePart(Path(url.database or name).name, split, read_rows, facts)
 
 
 def read_query_identity(address: str, watermark: str | None) -> dict[str, Any]:

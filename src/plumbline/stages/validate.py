@@ -16,7 +16,6 @@ from plumbline.process.visible_text import show_line
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
-from plumbline.spark.row_engine import use_named_engine
 from plumbline.statistics.reach import find_unreachable_limits
 from plumbline.tracking.dataset_facts import describe_dataset
 from plumbline.tracking.records import RUNNING, RunFacts
@@ -38,9 +37,8 @@ def validate(params: Params, task: Task[Params]) -> None:
     """
     write_json(layout.VALIDATION, LOCK_OUT)
     _refuse_limit_of_cost(params, task)
-    with use_named_engine("validate"):
-        results, report = _check(params, task)
-        _announce(results, report)
+    results, report = _check(params, task)
+    _announce(results, report)
 
 
 def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:

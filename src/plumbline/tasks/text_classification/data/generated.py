@@ -15,7 +15,7 @@ from functools import partial
 
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.columns import find_columns
-from plumbline.tables.records import PIECE_ROWS, ReadRequest, ReadRows, SourceRow
+from plumbline.tables.records import ReadRequest, SourceRow
 from plumbline.tasks.text_classification.data.grammar import load_grammar
 from plumbline.tasks.text_classification.data.ticket_text import TicketWriter, replace_words
 from plumbline.tasks.text_classification.params import TextParams
@@ -53,14 +53,7 @@ def build_generated_part(params: TextParams) -> SourcePart:
     settings = params.data.generated
     facts = {"name": "generated", "seed": params.seed} | settings.model_dump()
     numbers = range(1, settings.num_rows + 1)
-    return SourcePart(
-        "generated",
-        None,
-        partial(_draw_rows, params, numbers),
-        facts,
-        partial(_list_pieces, params, numbers),
-        is_shared=True,
-    )
+    return SourcePart("generated", None, partial(_draw_rows, params, numbers), facts)
 
 
 def draw_ticket(rng: random.Random, drift: float, max_labels: int = 1) -> Ticket:
@@ -112,15 +105,9 @@ def _seed_row(params: TextParams, number: int | str) -> random.Random:
     return random.Random(f"{params.seed} {number}")  # noqa: S311 - data, not secrets
 
 
-def _list_pieces(params: TextParams, numbers: range) -> list[ReadRows]:
-    starts = range(0, len(numbers), PIECE_ROWS)
-    return [partial(_draw_rows, params, numbers[start : start + PIECE_ROWS]) for start in starts]
-
-
 def _draw_rows(params: TextParams, numbers: range, request: ReadRequest) -> Iterator[GeneratedRow]:
-    """Draw the tickets of these numbers; what there is to note is noted with the first of all."""
-    first = request if numbers.start == 1 else request.silence()
-    indices = find_columns("generated", COLUMNS, first)
+    """Draw the tickets of these numbers."""
+    indices = find_columns("generated", COLUMNS, request)
     settings = params.data.generated
     for number in numbers:
         rng = _seed_row(params, number)

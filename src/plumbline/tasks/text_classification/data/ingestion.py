@@ -1,10 +1,10 @@
 """From any source to examples and a manifest: in constant memory, the same bytes every time."""
 
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract.engine import get_engine, open_folder
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.sources.parts import locate_parts
@@ -16,7 +16,7 @@ from plumbline.tasks.text_classification.data.generated import build_generated_p
 from plumbline.tasks.text_classification.data.label_cells import LabelCells
 from plumbline.tasks.text_classification.data.later_texts import LaterTexts
 from plumbline.tasks.text_classification.data.naming import RowNamer
-from plumbline.tasks.text_classification.data.reading import PartRows, PieceReader, read_source
+from plumbline.tasks.text_classification.data.reading import PartReader, PartRows, read_source
 from plumbline.tasks.text_classification.data.source_rows import DROPPED, find_divider
 from plumbline.tasks.text_classification.data.splits import plan_splits
 from plumbline.tasks.text_classification.data.storage import ExampleWriter
@@ -58,7 +58,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     `truncated` and, for generated data only, `noisy` (the label is not the true one; it is not
     among the examples, so that no candidate can learn from it).
 
-    The source is read once, by the engine that the stage chose; its rows wait in temporary files.
+    The source is read once; its rows wait in temporary files.
 
     Raises DataError for a source or row that cannot be used, and ParamsError where params do not
     fit the source.
@@ -67,8 +67,8 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     store = None if shards is None else ShardStore(shards)
     parts = _list_parts(params)
     given = {part.split for part in parts}
-    with open_folder(get_engine()) as folder:
-        survey, sources = read_source(parts, _build_reader(params, given), folder)
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+        survey, sources = read_source(parts, _build_reader(params, given), Path(folder))
         survey.check_columns()
         names = survey.name_labels()
         cells = LabelCells(params.data.columns)
@@ -138,9 +138,9 @@ def _list_columns(params: TextParams) -> tuple[WantedColumn, ...]:
     return tuple(wanted)
 
 
-def _build_reader(params: TextParams, given: set[str | None]) -> PieceReader:
+def _build_reader(params: TextParams, given: set[str | None]) -> PartReader:
     is_divided = params.data.split.by != "time" and not given >= set(SPLITS)
-    return PieceReader(params, _list_columns(params), is_divided)
+    return PartReader(params, _list_columns(params), is_divided)
 
 
 def _collect_later_texts(sources: Iterable[PartRows], namer: RowNamer, later: LaterTexts) -> None:

@@ -45,25 +45,6 @@ class SourceSurvey:
             if point is not None and len(self._points[label]) < MAX_POINTS:
                 self._points[label].add(point)
 
-    def has_room(self, other: "SourceSurvey") -> bool:
-        """Whether there are not too many labels yet, together with those of `other`."""
-        return len(self._rows.keys() | other._rows.keys()) <= MAX_CLASSES
-
-    def merge(self, other: "SourceSurvey") -> None:
-        """Take what is known of the rows that follow.
-
-        What is then known of all is the same, however they were cut. Of a label with MAX_POINTS
-        only this number counts.
-        """
-        self.num_rows += other.num_rows
-        self.notices += other.notices
-        self._rows.update(other._rows)
-        for label, points in other._points.items():
-            if len(self._points[label]) < MAX_POINTS:
-                self._points[label] |= points
-        if len(self._texts) < MAX_TEXTS:
-            self._texts |= other._texts
-
     def check_columns(self) -> None:
         """Raise DataError where the labels look like texts, and the texts like labels."""
         num_rows = self._rows.total()
