@@ -3,16 +3,17 @@
 import asyncio
 import logging
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.serving.errors import BadRequestError, NotReadyError, OverloadedError, RequestError
+from plumbline.serving.errors import BadRequestError, OverloadedError, RequestError
 from plumbline.serving.inference_request import build_request
 from plumbline.serving.responses import make_json_response, read_body
 from plumbline.serving.router import TrafficRouter
-from plumbline.serving.settings import Consulting, Settings
+from plumbline.serving.settings import Settings
 from plumbline.serving.strict_json import parse_json
 from plumbline_consult.agents import AgentsFile
 from plumbline_consult.agents_file import read_agents
@@ -51,11 +52,11 @@ def add_consult_route(
     app: FastAPI,
     router: TrafficRouter,
     settings: Settings,
-    consulting: Consulting,
+    agents: Path,
     answer_request: "AnswerRequest",
 ) -> None:
     """Add the route; `answer_request` answers and logs a row as the other routes do."""
-    desk = _open_desk(consulting)
+    desk = _open_desk(agents)
 
     @app.post("/consult", name="consult", openapi_extra=DESCRIPTION)
     async def consult(request: Request) -> Response:
@@ -65,8 +66,6 @@ def add_consult_route(
             )
         question = parse_question(await read_body(request, settings.limits))
         model = router.champion
-        if model is None:
-            raise NotReadyError
         if desk.places.locked():
             raise OverloadedError
 
@@ -81,9 +80,9 @@ def add_consult_route(
         async with desk.places:
             try:
                 label = f"{model.cached.name} version {model.cached.version}"
-                config = read_config(model.cached.folder, label, consulting.agents, desk.file)
+                config = read_config(model.cached.folder, label, agents, desk.file)
                 policy = ModelPolicy(config, label, answer_row)
-                return make_json_response(await _consult(desk, policy, consulting, question))
+                return make_json_response(await _consult(desk, policy, settings.records, question))
             except PlumblineError as error:
                 if isinstance(error.__cause__, RequestError):
                     raise error.__cause__ from None
@@ -104,13 +103,13 @@ def parse_question(raw: bytes) -> Question:
     return Question(name, text)
 
 
-def _open_desk(consulting: Consulting) -> ConsultingDesk | None:
+def _open_desk(agents: Path) -> ConsultingDesk | None:
     """Make the agents of /consult ready; None where agents.yaml was changed and cannot be read.
 
     `plumbline serve` has checked it. A worker that starts later must not stop the server.
     """
     try:
-        file = read_agents(consulting.agents)
+        file = read_agents(agents)
         return ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
     except PlumblineError as error:
         log.critical("/consult answers 503 until the server is restarted: %s", error)
@@ -118,11 +117,11 @@ def _open_desk(consulting: Consulting) -> ConsultingDesk | None:
 
 
 async def _consult(
-    desk: ConsultingDesk, policy: ModelPolicy, consulting: Consulting, question: Question
+    desk: ConsultingDesk, policy: ModelPolicy, records: Path | None, question: Question
 ) -> dict[str, Any]:
     listeners = []
-    if consulting.records:
-        listeners.append(AnswerRecords(consulting.records, policy.label, policy.form).append)
+    if records:
+        listeners.append(AnswerRecords(records, policy.label, policy.form).append)
     consultation = Consultation(desk.file, desk.team, policy, listeners)
     return describe_as_json(await consultation.consult(question))
 

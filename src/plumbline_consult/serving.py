@@ -14,26 +14,26 @@ if TYPE_CHECKING:
 
 def check(settings: Settings, champion: CachedVersion) -> None:
     """Check agents.yaml, keys, records and policy now, not at the first request."""
-    if settings.consulting is None:
+    path = settings.agents
+    if path is None:
         return
     from plumbline_consult.agents_file import read_agents
     from plumbline_consult.answer_records import AnswerRecords
     from plumbline_consult.calling import open_team
     from plumbline_consult.policy import read_config
 
-    path = settings.consulting.agents
     file = read_agents(path)
     open_team(file)
     read_config(champion.folder, f"{champion.name} version {champion.version}", path, file)
-    if settings.consulting.records:
-        AnswerRecords(settings.consulting.records, "", "").check_writable()
+    if settings.records:
+        AnswerRecords(settings.records, "", "").check_writable()
 
 
 def add_routes(
     app: "FastAPI", router: "TrafficRouter", settings: Settings, answer_request: "AnswerRequest"
 ) -> None:
     """Add the route /consult."""
-    if settings.consulting:
+    if settings.agents:
         from plumbline_consult.route import add_consult_route
 
-        add_consult_route(app, router, settings, settings.consulting, answer_request)
+        add_consult_route(app, router, settings, settings.agents, answer_request)

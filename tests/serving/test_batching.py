@@ -35,12 +35,12 @@ def ask(predictor: Any, *texts: list[str]) -> list[Columns | BaseException]:
 
     async def run() -> list[Columns | BaseException]:
         batcher = Batcher(predictor, Limits())
-        # The predictor's thread cannot take the first one alone.
-        with batcher._wake:
-            answers = [
-                batcher.submit(InferenceRequest({"text": rows}, {}), lambda: False, 10.0)
-                for rows in texts
-            ]
+        answers = [
+            asyncio.create_task(batcher.answer(InferenceRequest({"text": rows}, {}), 10.0))
+            for rows in texts
+        ]
+        with batcher._wake:  # the predictor's thread cannot take the first one alone
+            await asyncio.sleep(0)
         results = await asyncio.gather(*answers, return_exceptions=True)
         await batcher.close()
         return results

@@ -1,11 +1,10 @@
-"""A server whose queue is full: what is refused early gets what the application answers."""
+"""A server whose queue is full refuses what asks the model, and answers everything else."""
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 import pytest
-from tests.support.serving.full import ALLOWED, HOST, LENGTH, PING, POST, WHOLE, full, receive, send
+from tests.support.serving.full import ALLOWED, HOST, PING, POST, WHOLE, full, receive, send
 from tests.support.serving.lines import Lines, Server
 
 # MLflow, in this process, warns about its own libraries.
@@ -18,28 +17,10 @@ def server(registered: Lines) -> Iterator[Server]:
         yield found
 
 
-def test_an_early_refusal_has_the_bytes_of_the_applications(server: Server) -> None:
-    (early,) = send(server, WHOLE)
-    # The application answers wherever a path is not plain.
-    (late,) = send(server, WHOLE.replace(b"/invocations ", b"/invocations?a "))
-    assert (early.status, late.status) == (429, 429)
-    assert early.body == late.body
-    assert list(early.headers) == list(late.headers)
-    changing = ("date", "x-request-id")
-    assert {name: value for name, value in early.headers.items() if name not in changing} == {
-        name: value for name, value in late.headers.items() if name not in changing
-    }
-    assert len(early.headers["x-request-id"]) == 32
-    (named,) = send(server, WHOLE.replace(HOST, HOST + b"X-Request-Id: a-7\r\n"))
-    assert (named.status, named.headers["x-request-id"]) == (429, "a-7")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "status"),
     [
         (HOST, b"Host: evil.example\r\n", 421),
-        (HOST, b"", 421),
-        (HOST, HOST + b"Host: evil.example\r\n", 400),
         (HOST, b"Host: 10.0.0.1\r\n", 421),
         (ALLOWED, b"", 401),
         (ALLOWED, ALLOWED.replace(b"Bearer ", b"Bearer x"), 401),
@@ -48,13 +29,11 @@ def test_an_early_refusal_has_the_bytes_of_the_applications(server: Server) -> N
         (ALLOWED, ALLOWED + b"Origin: https://evil.example\r\n", 403),
         (ALLOWED, ALLOWED + b"Content-Encoding: gzip\r\n", 415),
         (ALLOWED, ALLOWED + b"Origin: http://127.0.0.1\r\n", 429),
+        (HOST, HOST + b"X-Request-Id: a-7\r\n", 429),
         (b"/invocations", b"/nowhere", 429),
         (b"/invocations", b"/%69nvocations", 429),
-        (b"/invocations", b"http://127.0.0.1/invocations", 429),
         (ALLOWED, ALLOWED + b"Expect: 100-continue\r\n", 429),
         (ALLOWED, ALLOWED + b"Connection: Upgrade\r\nUpgrade: h2c\r\n", 429),
-        (LENGTH, LENGTH + b"Content-Length: 3\r\n", 400),
-        (LENGTH, LENGTH + b"Transfer-Encoding: chunked\r\n", 400),
     ],
 )
 def test_a_full_queue_hides_no_other_error(
@@ -63,6 +42,7 @@ def test_a_full_queue_hides_no_other_error(
     assert WHOLE.count(old) == 1
     (got,) = send(server, WHOLE.replace(old, new))
     assert got.status == status
+    assert (got.headers.get("retry-after") == "1") == (status == 429)
     got.check()
 
 
@@ -115,32 +95,3 @@ def test_the_rest_of_a_refused_body_is_dropped(
             connection.sendall(body[start : start + 70_000])
         connection.sendall(PING)
         assert [got.status for got in receive(connection, 1)] == [200]
-
-
-def test_a_refused_body_that_does_not_end_is_not_waited_for(server: Server) -> None:
-    head = POST + HOST + ALLOWED + b"Content-Length: 100000\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", server.port), timeout=600) as connection:
-        connection.sendall(head + b"{")
-        assert [got.status for got in receive(connection, 1)] == [429]
-        with suppress(ConnectionResetError):
-            assert connection.recv(1) == b""
-
-
-def test_refusals_are_counted(server: Server) -> None:
-    before = read_refusals(server)
-    send(server, WHOLE * 5, 5)
-    send(server, WHOLE.replace(b"/invocations ", b"/invocations?a "))
-    assert read_refusals(server) - before == 6
-
-
-def test_a_refusal_waits_for_the_answers_before_it(server: Server) -> None:
-    slower = WHOLE.replace(b"/invocations ", b"/invocations?a ")  # the application answers
-    statuses = [got.status for got in send(server, slower + PING + WHOLE + PING, 4)]
-    assert statuses == [429, 200, 429, 200]
-
-
-def read_refusals(server: Server) -> float:
-    (got,) = send(server, b"GET /metrics HTTP/1.1\r\n" + HOST + ALLOWED + b"\r\n")
-    name = 'plumbline_requests_total{route="?",status="429"}'
-    lines = got.body.decode().splitlines()
-    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name))

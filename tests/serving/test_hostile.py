@@ -4,7 +4,6 @@ import json
 import socket
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -16,7 +15,6 @@ from tests.support.serving.wire import CANARY, Got, Watch, parse, send_all_at_on
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
-READ_TIMEOUT_S = 3.0
 MIB = 1 << 20
 BODY = grammar.BODY
 HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
@@ -29,8 +27,8 @@ HOST = b"Host: 127.0.0.1\r\n"
 
 @pytest.fixture(scope="module")
 def server(wide: Lines) -> Iterator[Server]:
-    """Serve the model `wide` with a short read timeout."""
-    with serving(wide, "--read-timeout", str(READ_TIMEOUT_S), uri="models:/wide@champion") as found:
+    """Serve the model `wide`."""
+    with serving(wide, uri="models:/wide@champion") as found:
         yield found
 
 
@@ -39,27 +37,15 @@ def server(wide: Lines) -> Iterator[Server]:
     [
         (HEAD + LENGTH + b"\r\n" + BODY, [200]),
         (HEAD + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [200]),
-        (HEAD + LENGTH + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [400]),
-        (HEAD + CHUNKED + b"Content-Length: 3\r\n\r\n" + CHUNK + b"0\r\n\r\n", [400]),
         (HEAD + LENGTH + b"Content-Length: 3\r\n\r\n" + BODY, [400]),
         (HEAD + b"Content-Length: +9\r\n\r\n" + BODY, [400]),
-        (HEAD + b"Content-Length: 9, 9\r\n\r\n" + BODY, [400]),
-        (HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY, [400]),
-        (HEAD + b"Content-Length: 9223372036854775808\r\n\r\n" + BODY, [413]),
+        (HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY, [413]),
         (HEAD + b"Transfer-Encoding: xchunked\r\n\r\n" + CHUNK, [400]),
-        (HEAD + b"Transfer-Encoding: \x0bchunked\r\n\r\n" + CHUNK, [400]),
         (HEAD + b"Transfer-Encoding: chunked, identity\r\n\r\n" + CHUNK, [400]),
         (HEAD + b"Transfer-Encoding : chunked\r\n\r\n" + CHUNK, [400]),
-        (HEAD + b"Transfer-Encoding: gzip, chunked\r\n\r\n" + CHUNK + b"0\r\n\r\n", [415]),
         (HEAD + CHUNKED + b"\r\nzz\r\n" + BODY, [400]),
         (HEAD + CHUNKED + b"\r\n-1\r\n" + BODY, [400]),
-        (HEAD + CHUNKED + b"\r\n0x9\r\n" + BODY, [400]),
-        (HEAD + CHUNKED + b"\r\nfffffffffffffffff\r\n" + BODY, [400]),
-        (HEAD + CHUNKED + b"\r\n" + CHUNK.replace(b"\r\n", b"\n") + b"0\n\n", [400]),
         (HEAD + CHUNKED + b"\r\n" + CHUNK + b"0\r\nContent-Type: text/csv\r\n\r\n", [200]),
-        (HEAD + LENGTH + b"X-Fold: a\r\n b\r\n\r\n" + BODY, [400]),
-        ((HEAD + LENGTH).replace(b"\r\n", b"\n") + b"\n" + BODY, [400]),
-        (HEAD + LENGTH + b"X-Bare: a\nb: c\r\n\r\n" + BODY, [400]),
         (HEAD + LENGTH + b"X-Nul: a\x00\r\n\r\n" + BODY, [400]),
         (HEAD + b"Expect: 100-continue\r\n" + LENGTH + b"\r\n" + BODY, [200]),
         (
@@ -71,15 +57,11 @@ def server(wide: Lines) -> Iterator[Server]:
             [200],
         ),  # Java's
         ((HEAD + LENGTH + b"\r\n" + BODY) * 3, [200, 200, 200]),
-        (HEAD + LENGTH + b"\r\n" + BODY + b"\x00\r\n\r\n", [200]),
         (GET + HOST + HOST + b"\r\n", [400]),
-        (HEAD + b"Transfer-Encoding: gzip\r\n" + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [400]),
-        (GET + b"\r\n", [421]),
+        (GET + b"\r\n", [400]),
         (GET + b"Host: 127.0.0.1/b?x\r\n\r\n", [421]),
         (GET + b"Host: 10.evil.example\r\n\r\n", [421]),
-        (b"GET /\r\n\r\n", [421]),
-        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", [400]),
-        (b"CONNECT evil.example:443 HTTP/1.1\r\n" + HOST + b"\r\n", [400]),
+        (b"GET /\r\n\r\n", [400]),
         (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(50), [400]),
     ],
 )
@@ -90,7 +72,7 @@ def test_bytes_are_http_or_refused(server: Server, raw: bytes, statuses: list[in
         assert [got.status for got in answers] == statuses
         for got in answers:
             got.check()
-        if statuses == [400] and b"duplicate header" not in answers[0].body:
+        if 400 in statuses:
             # Where one request ends and the next begins is unknown, so the connection is closed.
             assert connection.recv(1) == b""
 
@@ -142,50 +124,6 @@ def test_endless_headers_are_not_kept(server: Server, start: bytes) -> None:
     watch.check(mib=16)
 
 
-DRIPS = {
-    "nothing": (b"", b""),
-    "headers": (HEAD, b"X"),
-    "a body": (HEAD + LENGTH + b"\r\n", b" "),
-    "after an answer": (GET + HOST + b"\r\n", b"\r\n"),
-    "refused before its body": (
-        HEAD.replace(HOST, b"Host: evil.example\r\n") + b"Content-Length: 999\r\n\r\n",
-        b" ",
-    ),
-    "chunks": (b"POST /nowhere HTTP/1.1\r\n" + HOST + CHUNKED + b"\r\n", b"1\r\na\r\n"),
-}  # what a connection begins with, and what it sends now and then
-
-
-@pytest.fixture(scope="module")
-def dripped(server: Server) -> dict[str, bool]:
-    """For each of DRIPS, all at once: whether the server has closed the connection in time."""
-    with ThreadPoolExecutor(len(DRIPS)) as pool:
-        closed = pool.map(lambda drip: _is_closed_while_dripping(server, *drip), DRIPS.values())
-        return dict(zip(DRIPS, closed, strict=True))
-
-
-@pytest.mark.parametrize("name", DRIPS)
-def test_a_few_bytes_now_and_then_do_not_keep_a_connection_open(
-    dripped: dict[str, bool], name: str
-) -> None:
-    assert dripped[name]
-
-
-def test_a_client_that_does_not_read_its_answer_is_disconnected(server: Server) -> None:
-    watch = Watch(server)
-    rows = [oracle.ROW | {"text": "a" * 3500} for _ in range(1000)]
-    body = json.dumps({"instances": rows}).encode()
-    request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    with ExitStack() as stack:
-        for _ in range(4):
-            connection = stack.enter_context(socket.socket())
-            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            connection.connect(("127.0.0.1", server.port))
-            connection.sendall(request)
-            assert connection.recv(12, socket.MSG_PEEK) == b"HTTP/1.1 200"
-        assert _predicts(server)
-        watch.check(mib=96)  # the sockets are closed too, while the clients are still connected
-
-
 def test_500_stalled_connections_disturb_nobody(server: Server) -> None:
     watch = Watch(server)
     with _stalled(server, 500):
@@ -195,20 +133,9 @@ def test_500_stalled_connections_disturb_nobody(server: Server) -> None:
     watch.check(mib=24)
 
 
-def test_if_there_are_too_many_connections_idle_ones_are_closed(wide: Lines) -> None:
-    with serving(wide, uri="models:/wide@champion") as server:
-        watch = Watch(server)
-        watch.limit_files(200)
-        with _stalled(server, 400):
-            for _ in range(20):
-                assert server.ask("GET", "/ping")[0] == 200
-                assert _predicts(server)
-        watch.check(mib=24)
-
-
 def test_nothing_is_computed_for_a_client_that_disconnected(lines: Lines) -> None:
     with (
-        serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
+        serving(lines, "--limit", "queue_rows=4", uri=f"models:/line/{MOODY}") as server,
         ExitStack() as stack,
     ):
         body = json.dumps({"inputs": [SLOWER]}).encode()
@@ -279,34 +206,5 @@ def _there(connection: socket.socket) -> bytes:
         return connection.recv(MIB)
     except BlockingIOError:
         return b""
-    finally:
-        connection.settimeout(PATIENCE_S)
-
-
-def _is_closed_while_dripping(server: Server, start: bytes, drop: bytes) -> bool:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
-        connection.sendall(start)
-        begun = time.monotonic()
-        while time.monotonic() - begun < 10 * READ_TIMEOUT_S:
-            time.sleep(READ_TIMEOUT_S / 10)
-            try:
-                connection.sendall(drop)
-            except ConnectionError:
-                return True
-            if _ended(connection):
-                return True
-    return False
-
-
-def _ended(connection: socket.socket) -> bool:
-    """Whether the server has closed the connection."""
-    connection.setblocking(False)
-    try:
-        while connection.recv(MIB):
-            pass
-    except BlockingIOError:
-        return False
-    else:
-        return True
     finally:
         connection.settimeout(PATIENCE_S)

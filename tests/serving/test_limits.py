@@ -1,17 +1,23 @@
 """A model that fails, hangs or is slow, clients that are slow, and a collector of traces."""
 
+import os
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from tests.support.loopback import run_server
+from tests.support.serving.full import PING, WHOLE, full, receive, send
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
 
+from plumbline.serving import app
+
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
+STOP_S = 10  # after which Docker kills what it stops
 
 
 def test_failures_of_the_model(lines: Lines) -> None:
@@ -38,7 +44,12 @@ def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(
     lines: Lines,
 ) -> None:
     with serving(
-        lines, "--deadline-s", "1", "--predict-timeout", "2", uri=f"models:/line/{MOODY}"
+        lines,
+        "--limit",
+        "deadline_s=1",
+        "--limit",
+        "predict_timeout_s=2",
+        uri=f"models:/line/{MOODY}",
     ) as server:
         assert server.predict(HANGS)[0] == 504
         server.wait(lambda: "this worker exits" in server.log.read_text())
@@ -47,7 +58,7 @@ def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(
 
 def test_a_full_queue_refuses_at_once_and_health_checks_still_pass(lines: Lines) -> None:
     with (
-        serving(lines, "--queue-rows", "4", uri=f"models:/line/{MOODY}") as server,
+        serving(lines, "--limit", "queue_rows=4", uri=f"models:/line/{MOODY}") as server,
         ThreadPoolExecutor(24) as pool,
     ):
         requests = [pool.submit(server.predict, SLOW) for _ in range(16)]
@@ -60,15 +71,13 @@ def test_a_full_queue_refuses_at_once_and_health_checks_still_pass(lines: Lines)
         assert server.predict(1.0)[0] == 200
 
 
-def test_slow_headers_and_slow_bodies_are_closed(lines: Lines) -> None:
-    with serving(lines, "--read-timeout", "1") as server:
+def test_a_body_that_does_not_come_is_refused(lines: Lines) -> None:
+    with serving(lines, "--limit", "read_timeout_s=1") as server:
         head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\n"
         head += b"Content-Type: application/json\r\nContent-Length: 90\r\n"
-        for start in (b"", head[:20], head, head + b"\r\n{"):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=600) as connection:
-                connection.sendall(start)
-                answer = connection.recv(1000)
-                assert answer == b"" or answer.startswith(b"HTTP/1.1 408"), start
+        with socket.create_connection(("127.0.0.1", server.port), timeout=600) as connection:
+            connection.sendall(head + b"\r\n{")
+            assert connection.recv(1000).startswith(b"HTTP/1.1 408")
         assert server.predict(1.0)[0] == 200
 
 
@@ -97,3 +106,35 @@ def test_traces_go_to_the_collector_that_the_environment_names(lines: Lines) -> 
         with serving(lines, **named) as server:
             server.predict(1.0)
             server.wait(lambda: "/v1/traces" in got)
+
+
+def test_the_last_traces_and_metrics_delay_the_end_for_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "10")
+    monkeypatch.delenv("OTEL_EXPORTER_OTLP_TIMEOUT")
+    app._configure_telemetry()
+    assert 2 * int(os.environ["OTEL_EXPORTER_OTLP_TIMEOUT"]) < STOP_S / 2
+
+
+def test_beyond_the_limit_of_connections_a_request_is_refused(lines: Lines) -> None:
+    with serving(lines, "--limit", "connections=10") as server:
+        with ExitStack() as stack:
+            for _ in range(10):
+                stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            server.wait(lambda: server.ask("GET", "/ping")[0] == 503)
+        server.wait(lambda: server.ask("GET", "/ping")[0] == 200)
+
+
+def test_a_refused_client_is_answered_on_its_connection_when_there_is_room(lines: Lines) -> None:
+    with (
+        full(lines) as (server, go),
+        socket.create_connection(("127.0.0.1", server.port), timeout=600) as connection,
+    ):
+        connection.sendall(WHOLE)
+        assert [got.status for got in receive(connection, 1)] == [429]
+        go.touch()
+        server.wait(lambda: send(server, WHOLE)[0].status == 200)
+        connection.sendall(WHOLE + PING)
+        assert [got.status for got in receive(connection, 2)] == [200, 200]

@@ -9,8 +9,13 @@ import pytest
 from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, serving
 
-from plumbline.serving.request_log import FLUSH_S, MAX_FILES
-from plumbline.serving.waiting_rows import FLUSH_BYTES, FLUSH_ROWS, MAX_BYTES
+from plumbline.serving.request_log import (
+    FLUSH_BYTES,
+    FLUSH_ROWS,
+    FLUSH_S,
+    MAX_BYTES,
+    MAX_FILES,
+)
 
 REDACTION = """
 import os
@@ -158,7 +163,7 @@ def test_an_old_file_that_cannot_be_deleted_loses_no_row(lines: Lines, tmp_path:
     (log / "requests-20250101T000000-a-1.parquet").mkdir(parents=True)
     for number in range(2 * MAX_FILES):  # so many of two hosts are kept
         (log / f"requests-20250102T{number:06}-a-1.parquet").touch()
-    with serving(lines, "--log-folder", str(log), "--log-share", "1") as server:
+    with serving(lines, "--log-folder", str(log), "--limit", "log_share=1") as server:
         server.predict(*range(FLUSH_ROWS))
         server.wait(lambda: server.metric("plumbline_logged_rows_total") == FLUSH_ROWS)
         server.wait(lambda: "cannot be deleted" in server.log.read_text())

@@ -9,10 +9,10 @@ import pytest
 
 from plumbline.contract.errors import BundleError, EvidenceError, PlumblineError
 from plumbline.registry.reader.verified_cache import CachedVersion
-from plumbline.serving import canary_slot, router
+from plumbline.serving import canary, router
 from plumbline.serving.disagreement_limit import DisagreementLimit
 from plumbline.serving.router import TrafficRouter
-from plumbline.serving.settings import Canary, Settings
+from plumbline.serving.settings import Settings
 
 FAILURES = (BundleError("damaged"), OSError(24, "Too many open files"), KeyError("example"))
 
@@ -71,23 +71,22 @@ def start_worker(
     async def run() -> str:
         traffic = TrafficRouter(settings)
         await traffic.start()
-        assert traffic.champion is not None
         assert traffic._shadow is None
-        assert traffic._canary.draw() is None
+        assert traffic._canary._model is None
         version = traffic.champion.cached.version
         await traffic.close()
         return version
 
     monkeypatch.setattr(router, "VerifiedModelCache", lambda *_: cache)
-    for module in (router, canary_slot):
+    for module in (router, canary):
         monkeypatch.setattr(module, "LoadedModel", SimpleNamespace(load=load))
     allowed = DisagreementLimit(0.5, "a test")
-    monkeypatch.setattr(canary_slot, "find_disagreement_limit", lambda *_: allowed)
+    monkeypatch.setattr(canary, "find_disagreement_limit", lambda *_: allowed)
     return asyncio.run(run())
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=repr)
-@pytest.mark.parametrize("beside", [{"canary": Canary("2", 1.0)}, {"shadow": "2"}], ids=str)
+@pytest.mark.parametrize("beside", [{"canary": "2=50%"}, {"shadow": "2"}], ids=str)
 def test_a_version_beside_the_champion_that_cannot_be_loaded_stops_nothing(
     beside: dict[str, Any], failure: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:

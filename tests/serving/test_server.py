@@ -1,10 +1,14 @@
 """The real server over HTTP: its contracts, its errors, who may ask."""
 
 import json
+import struct
 from collections.abc import Iterator
 
 import pytest
 from tests.support.serving.lines import READY_S, Lines, Server, serving
+
+from plumbline.contract.errors import ParamsError
+from plumbline.serving.settings import Limits, Settings
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -77,6 +81,33 @@ def test_a_request_as_kserves_client_sends_it(server: Server) -> None:
         body["model_name"] = name
         status, _, raw = server.ask("POST", "/v2/models/line/infer", json.dumps(body), **JSON)
         assert (status, "model_name" in json.loads(raw)["message"]) == (400, True)
+
+
+def test_a_request_as_the_standard_client_sends_it(server: Server) -> None:
+    """tritonclient 2.73: no Content-Type, binary tensors, parameters for the server."""
+    tensor = {"name": "x", "datatype": "FP32", "shape": [2], "parameters": {"binary_data_size": 8}}
+    asked = {"binary_data_output": True, "priority": 1, "timeout": 1000}
+    outputs = [{"name": "y", "parameters": {"binary_data": True}}]
+    body = {"inputs": [tensor], "outputs": outputs, "parameters": asked}
+    head = json.dumps(body).encode()
+    sizes = {"inference_header_content_length": str(len(head))}
+    path = "/v2/models/line/infer"
+    values = struct.pack("<2f", 0.0, 1.5)
+    status, _, raw = server.ask("POST", path, head + values, **sizes)
+    (output,) = json.loads(raw)["outputs"]
+    assert (status, output["name"], output["data"]) == (200, "y", [1.0, 4.0])
+    for wrong in (head + values[:-1], head + values + b" "):
+        status, _, raw = server.ask("POST", path, wrong, **sizes)
+        assert (status, "binary" in json.loads(raw)["error"]) == (400, True)
+    not_a_number = struct.pack("<2f", 0.0, float("nan"))
+    assert server.ask("POST", path, head + not_a_number, **sizes)[0] == 400
+    unknown = {"inputs": [{"name": "x", "datatype": "FP64", "shape": [1], "data": [1.0]}]}
+    unknown["outputs"] = [{"name": "z"}]
+    status, _, raw = server.ask("POST", path, json.dumps(unknown))
+    assert (status, json.loads(raw)["error"]) == (
+        400,
+        "outputs: expected names of y, each at most once",
+    )
 
 
 HEALTH = {
@@ -179,7 +210,7 @@ def test_an_invalid_body_is_refused_with_a_short_message(
     error = json.loads(raw)
     assert actual == status
     assert expected in error["message"]
-    assert set(error) == {"error_code", "message"}
+    assert set(error) == {"error_code", "message", "error"}
     assert len(raw) < 400
 
 
@@ -210,6 +241,7 @@ def test_headers(server: Server, headers: dict, status: int) -> None:
         ("application/json", 200),
         ("application/json; charset=UTF-8", 200),
         ("application/json; charset=latin-1", 415),
+        ("application/octet-stream", 200),
         ("text/csv", 415),
     ],
 )
@@ -230,7 +262,11 @@ def test_tensors_are_json_in_utf8(server: Server, content_type: str, status: int
         ("DELETE", "/invocations", 405),
         ("OPTIONS", "/invocations", 405),
         ("TRACE", "/", 405),
-        ("HEAD", "/ping", 405),
+        ("GET", "/docs", 200),
+        ("HEAD", "/ping", 200),
+        ("HEAD", "/v2/models/line", 200),
+        ("HEAD", "/v2/models/line/infer", 405),
+        ("HEAD", "/nope", 404),
     ],
 )
 def test_routes(server: Server, method: str, path: str, status: int) -> None:
@@ -251,10 +287,31 @@ def test_tokens(lines: Lines) -> None:
                     method, path.replace("{name}", "line").replace("{version}", "1")
                 )[0]
                 assert (status == 401) != open_, (method, path, status)
+        assert server.ask("GET", "/docs", authorization="Bearer correct-horse-battery")[0] == 200
         assert server.predict(1.0, authorization="Bearer wrong-horse-battery!")[0] == 401
         assert server.predict(1.0, authorization="Bearer correct-horse-battery")[0] == 200
         assert server.ask("GET", "/version?token=correct-horse-battery")[0] == 401
     assert "correct-horse" not in server.log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("limit", "problem"),
+    [
+        ("deadline=1", "unknown name (did you mean deadline_s?)"),
+        ("poll_s", "expected a number above 0"),
+        ("poll_s=inf", "expected a number above 0"),
+        ("queue_rows=1.5", "expected a whole number above 0"),
+    ],
+)
+def test_a_limit_that_is_wrong_is_named(limit: str, problem: str) -> None:
+    with pytest.raises(ParamsError) as refused:
+        Settings("models:/line/1", limit=["max_rows=7", limit])
+    assert str(refused.value) == f"--limit {limit}: {problem}"
+
+
+def test_limits_that_are_given_replace_the_others() -> None:
+    limits = Settings("models:/line/1", limit=["max_rows=7", "log_share=0.1"]).limits
+    assert (limits.max_rows, limits.log_share, limits.queue_rows) == (7, 0.1, Limits.queue_rows)
 
 
 def test_beyond_loopback_a_token_is_required(lines: Lines) -> None:

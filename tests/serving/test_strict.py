@@ -41,7 +41,7 @@ def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
     shape = b"[" + b"2147483647," * 300_000 + b"1]"
     start = time.process_time()
     with pytest.raises(RequestError, match="shape"):
-        parse_infer_body(TENSOR % (b'"FP64"', shape), "application/json", "line", LINE, 1024)
+        parse_infer_body(TENSOR % (b'"FP64"', shape), {}, "line", LINE, 1024)
     assert time.process_time() - start < 10
 
 
@@ -95,7 +95,8 @@ def test_arrays_of_other_lengths_are_answered_as_text(
 ) -> None:
     version = SimpleNamespace(name="line", version="1")
     signature = Signature(inputs=LINE.inputs, outputs=(Field("marks", MARKS),))
-    answer = encode_infer_response({"marks": values}, version, signature, None)
+    asked = parse_infer_body(TENSOR % (b'"FP64"', b"[1]"), {}, "line", LINE, 1024)
+    answer = encode_infer_response({"marks": values}, version, signature, asked)
     (tensor,) = answer["outputs"]
     assert (tensor["shape"], tensor["data"]) == (shape, data)
 
@@ -105,14 +106,13 @@ def parse_marks(shape: list[int], data: list) -> list:
     signature = Signature(inputs=(Field("marks", MARKS),), outputs=LINE.outputs)
     tensor = {"name": "marks", "datatype": "FP64", "shape": shape, "data": data}
     raw = json.dumps({"inputs": [tensor]}).encode()
-    request, _ = parse_infer_body(raw, "application/json", "line", signature, 1024)
-    return request.columns["marks"]
+    return parse_infer_body(raw, {}, "line", signature, 1024).request.columns["marks"]
 
 
 @pytest.mark.parametrize("datatype", [b"[]", b"{}", b"null", b'"FP65"', b"1"])
 def test_a_datatype_is_one_of_a_few_words(datatype: bytes) -> None:
     with pytest.raises(RequestError, match="datatype"):
-        parse_infer_body(TENSOR % (datatype, b"[1]"), "application/json", "line", LINE, 1024)
+        parse_infer_body(TENSOR % (datatype, b"[1]"), {}, "line", LINE, 1024)
 
 
 def test_csv_is_read_only_up_to_the_row_limit() -> None:

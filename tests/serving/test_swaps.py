@@ -23,7 +23,7 @@ UNKNOWN = {
 
 
 def swaps(lines: Lines, count: int) -> Load:
-    with serving(lines, "--poll-s", "0.2") as server, loaded(server) as load:
+    with serving(lines, "--limit", "poll_s=0.2") as server, loaded(server) as load:
         for number in range(count):
             version = "2" if number % 2 == 0 else "1"
             lines.champion(version)
@@ -51,7 +51,7 @@ def test_a_version_that_was_replaced_while_the_body_came_does_not_pass_for_the_n
 ) -> None:
     tensor = {"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}
     body = json.dumps({"inputs": [tensor]}).encode()
-    with serving(lines, "--poll-s", "0.2") as server:
+    with serving(lines, "--limit", "poll_s=0.2") as server:
         connection = HTTPConnection("127.0.0.1", server.port, timeout=600)
         with closing(connection):
             connection.putrequest("POST", "/v2/models/line/versions/1/infer")
@@ -65,7 +65,7 @@ def test_a_version_that_was_replaced_while_the_body_came_does_not_pass_for_the_n
 
 
 def test_if_a_version_is_not_what_was_registered_the_old_one_keeps_serving(lines: Lines) -> None:
-    with serving(lines, "--poll-s", "0.2") as server:
+    with serving(lines, "--limit", "poll_s=0.2") as server:
         with lines.here():
             from plumbline.tracking import mlflow_client
 
@@ -82,7 +82,7 @@ def test_if_a_version_is_not_what_was_registered_the_old_one_keeps_serving(lines
 
 def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: Path) -> None:
     mlruns = lines.folder / "mlruns"
-    with serving(lines, "--poll-s", "0.2") as server:
+    with serving(lines, "--limit", "poll_s=0.2") as server:
         mlruns.rename(tmp_path / "away")
         try:
             server.wait(lambda: server.metric("plumbline_registry_up ") == 0)
@@ -98,7 +98,7 @@ def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: 
 
 
 def test_without_the_alias_a_server_keeps_serving_and_none_starts(lines: Lines) -> None:
-    with serving(lines, "--poll-s", "0.2") as server:
+    with serving(lines, "--limit", "poll_s=0.2") as server:
         with lines.here():
             client = model_versions.connect_registry()
             client.delete_registered_model_alias("line", "champion")
@@ -120,7 +120,7 @@ def test_a_version_that_differs_from_its_evaluation_never_serves(
     lines: Lines, tmp_path: Path
 ) -> None:
     mlruns = lines.folder / "mlruns"
-    with serving(lines, "--poll-s", "0.2", LINE_ELSEWHERE="1") as server:
+    with serving(lines, "--limit", "poll_s=0.2", LINE_ELSEWHERE="1") as server:
         lines.champion(MOODY)
         server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
         assert read_version(server) == "1"
@@ -134,7 +134,7 @@ def test_a_version_that_differs_from_its_evaluation_never_serves(
 
 
 def test_a_version_whose_code_ends_the_process_never_serves(lines: Lines) -> None:
-    with serving(lines, "--poll-s", "0.2", LINE_EXITS="1") as server:
+    with serving(lines, "--limit", "poll_s=0.2", LINE_EXITS="1") as server:
         workers = list_workers(server.process.pid)
         lines.champion(MOODY)
         server.wait(lambda: "cannot be loaded (SystemExit" in server.log.read_text())
@@ -149,7 +149,7 @@ def test_a_version_whose_code_ends_the_process_never_serves(lines: Lines) -> Non
 
 @pytest.mark.slow
 def test_a_worker_restarted_under_an_unfit_champion_stops_no_other(lines: Lines) -> None:
-    with serving(lines, "--poll-s", "0.2", "--workers", "2", LINE_ELSEWHERE="1") as server:
+    with serving(lines, "--limit", "poll_s=0.2", "--workers", "2", LINE_ELSEWHERE="1") as server:
         lines.champion(MOODY)
         server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
         killed = list_workers(server.process.pid)[0]

@@ -5,38 +5,23 @@ import os
 import re
 import signal
 import socket
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.serving.lines import MOODY, READY_S, Lines, serving
+from tests.support.serving.lines import READY_S, Lines, serving
 from tests.support.serving.load import list_workers, loaded
-from tests.support.serving.moody import SLOWER, Moody
+from tests.support.serving.moody import Moody
 
 from plumbline.serving.batching import Batcher
 from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import InferenceRequest
-from plumbline.serving.priority import lower_thread_priority
 from plumbline.serving.request_log import list_outdated, name_file
-from plumbline.serving.server import START_S
 from plumbline.serving.settings import Limits
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
-
-
-def test_a_worker_that_dies_during_its_health_check_is_replaced_at_once(
-    lines: Lines,
-) -> None:
-    with serving(lines) as server:
-        (worker,) = list_workers(server.process.pid)
-        os.kill(int(worker), signal.SIGSTOP)
-        time.sleep(1.5)  # it is asked every half second
-        os.kill(int(worker), signal.SIGKILL)
-        server.wait(lambda: set(list_workers(server.process.pid)) - {worker}, START_S / 2)
 
 
 def test_the_request_log_is_complete_at_the_end(lines: Lines, tmp_path: Path) -> None:
@@ -151,37 +136,6 @@ def test_several_workers_one_killed(lines: Lines) -> None:
         assert load.broken <= 8  # only connections of that worker
 
 
-def test_time_while_the_process_was_suspended_does_not_count(lines: Lines) -> None:
-    limits = ("--deadline-s", "4", "--predict-timeout", "6")
-    with (
-        serving(lines, *limits, uri=f"models:/line/{MOODY}") as server,
-        ThreadPoolExecutor(2) as pool,
-    ):
-        (worker,) = list_workers(server.process.pid)
-        slower = pool.submit(server.predict, SLOWER)
-        server.wait(lambda: server.metric("plumbline_batch_rows_sum") == 1)
-        waiting = pool.submit(server.predict, 1.0)
-        time.sleep(0.2)
-        os.kill(int(worker), signal.SIGSTOP)
-        time.sleep(3)
-        os.kill(int(worker), signal.SIGCONT)
-        assert slower.result()[0] == 200  # five seconds later, of which three do not count
-        assert waiting.result()[0] == 200
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="a thread has no priority of its own")
-def test_the_model_computes_at_a_lower_priority_than_the_event_loop(lines: Lines) -> None:
-    with serving(lines) as server:
-        assert server.predict(1.0)[0] == 200
-        (worker,) = list_workers(server.process.pid)
-        folder = Path(f"/proc/{worker}/task")
-        threads = [int(thread.name) for thread in folder.iterdir()]
-        priorities = {thread: os.getpriority(os.PRIO_PROCESS, thread) for thread in threads}
-        event_loop = priorities.pop(int(worker))
-        assert event_loop == os.getpriority(os.PRIO_PROCESS, server.process.pid)
-        assert max(priorities.values()) == min(19, event_loop + 5)
-
-
 def test_a_worker_does_not_import_the_command_line(lines: Lines) -> None:
     with serving(lines, PYTHONPROFILEIMPORTTIME="1") as server:
         imported = [line.rpartition("| ")[2].strip() for line in server.log.open()]
@@ -189,22 +143,11 @@ def test_a_worker_does_not_import_the_command_line(lines: Lines) -> None:
     assert imported.count("plumbline.cli") == 1  # of the supervisor
 
 
-def test_threads_that_a_predictor_starts_while_it_is_loaded_have_the_lower_priority() -> None:
-    def read() -> int:
-        with ThreadPoolExecutor(1) as pool:
-            return pool.submit(os.getpriority, os.PRIO_PROCESS, 0).result()
-
-    before = os.getpriority(os.PRIO_PROCESS, 0)
-    with ThreadPoolExecutor(1, initializer=lower_thread_priority) as pool:
-        assert pool.submit(read).result() == min(19, before + 5 * (sys.platform == "linux"))
-    assert os.getpriority(os.PRIO_PROCESS, 0) == before
-
-
 def test_a_request_after_close_is_refused() -> None:
     async def late() -> None:
         batcher = Batcher(Moody(2.0, 1.0), Limits())
         await batcher.close()
         with pytest.raises(RequestError, match="not ready"):
-            batcher.submit(InferenceRequest({"x": [1.0]}, {}), lambda: False, 1.0)
+            await batcher.answer(InferenceRequest({"x": [1.0]}, {}), 1.0)
 
     asyncio.run(late())

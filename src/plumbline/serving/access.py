@@ -20,7 +20,7 @@ class AccessRules:
         self._token = settings.token.encode() if settings.token else None
         port = str(settings.port).encode()
         self._hosts: set[bytes] = set()
-        for host in settings.hosts:
+        for host in _list_hosts(settings):
             name = host.encode().lower()
             self._hosts |= {name, name + b":" + port}
 
@@ -61,6 +61,12 @@ class AccessRules:
         kind, _, token = header.partition(b" ")
         if kind.lower() != b"bearer" or not hmac.compare_digest(token.strip(), self._token):
             raise RequestError(401, "UNAUTHORIZED", "send the token: Authorization: Bearer ...")
+
+
+def _list_hosts(settings: Settings) -> list[str]:
+    """List the names by which requests may call this server."""
+    named = [] if settings.host in ("0.0.0.0", "::") else [settings.host]  # noqa: S104  not listened on
+    return ["127.0.0.1", "localhost", "[::1]", *named, *settings.allowed_host]
 
 
 def _has_address_as_host(headers: dict[bytes, bytes]) -> bool:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -18,12 +18,9 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.serving import open_inference, openapi
 from plumbline.serving.access import AccessRules
 from plumbline.serving.added_routes import load_added_routes
-from plumbline.serving.direct_routes import add_direct_routes
-from plumbline.serving.early_refusal import EarlyRefusals
-from plumbline.serving.errors import NotReadyError, RequestError
+from plumbline.serving.errors import RequestError
 from plumbline.serving.guards import REQUEST_ID, GuardMiddleware
 from plumbline.serving.health import add_health_routes
-from plumbline.serving.http_protocol import is_client_disconnected
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.metrics import LATENCY, render_metrics
@@ -51,24 +48,21 @@ log = logging.getLogger(__name__)
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """Create the application that serves `settings.uri`; it loads the model when it starts."""
+    """Create the application that serves `settings.model`; it loads the model when it starts."""
 
     @asynccontextmanager
-    async def run_lifespan(app: FastAPI) -> AsyncIterator[dict[str, Any]]:
+    async def run_lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.router = router
         await _start_router(router)
         with RequestLog.open(settings) as app.state.log:
-            yield {"limits": settings.limits, "router": router, "refusals": refusals}
+            yield
             await router.close()
 
     router = TrafficRouter(settings)
-    access = AccessRules(settings)
-    is_traced = _has_collector()
-    refusals = None if is_traced else EarlyRefusals(access, router)
     app = FastAPI(
         title="plumbline",
         lifespan=run_lifespan,
-        docs_url=None,
+        docs_url="/docs" if settings.is_loopback else None,
         redoc_url=None,
         redirect_slashes=False,
         telemetry=_configure_telemetry(),
@@ -82,9 +76,7 @@ def create_app(settings: Settings) -> FastAPI:
     _add_invocations_route(app, router, settings)
     _add_model_routes(app, router)
     _add_infer_route(app, router, settings)
-    if not is_traced:
-        add_direct_routes(app)
-    app.add_middleware(GuardMiddleware, access=access, router=router)
+    app.add_middleware(GuardMiddleware, access=AccessRules(settings), router=router)
     for added in load_added_routes():
         added.add_routes(app, router, settings, _answer)
     app.openapi = lambda: openapi.describe_api(app, router)  # type: ignore[method-assign]
@@ -116,7 +108,7 @@ def _add_state_routes(app: FastAPI, router: TrafficRouter) -> None:
 
     @app.get("/version", name="version")
     async def describe_version() -> Response:
-        model = _get_champion(router)
+        model = router.champion
         cached = model.cached
         return make_json_response(
             {
@@ -137,10 +129,10 @@ def _add_state_routes(app: FastAPI, router: TrafficRouter) -> None:
 def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
     @app.post("/invocations", name="invocations")
     async def answer_invocations(request: Request) -> Response:
-        signature = _get_champion(router).signature
+        signature = router.champion.signature
         raw = await read_body(request, settings.limits)
         content_type = request.headers.get("content-type", "")
-        parsed = parse_body(raw, content_type, signature, settings.limits.rows)
+        parsed = parse_body(raw, content_type, signature, settings.limits.max_rows)
         answer = await _answer(request, router, parsed)
         names = list(answer.columns)
         rows = zip(*answer.columns.values(), strict=True)
@@ -152,7 +144,9 @@ def _add_model_routes(app: FastAPI, router: TrafficRouter) -> None:
     @app.get("/v2", name="server")
     async def describe_server() -> Response:
         version = metadata.version("plumbline")
-        return make_json_response({"name": "plumbline", "version": version, "extensions": []})
+        return make_json_response(
+            {"name": "plumbline", "version": version, "extensions": ["binary_tensor_data"]}
+        )
 
     @app.get("/v2/models/{name}", name="model")
     @app.get("/v2/models/{name}/versions/{version}", name="model")
@@ -167,14 +161,14 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
     async def answer_infer(request: Request, name: str, version: str | None = None) -> Response:
         signature = _get_model(router, name, version).signature
         raw = await read_body(request, settings.limits)
-        content_type = request.headers.get("content-type", "")
-        parsed, request_id = open_inference.parse_infer_body(
-            raw, content_type, name, signature, settings.limits.rows
+        parsed = open_inference.parse_infer_body(
+            raw, request.headers, name, signature, settings.limits.max_rows
         )
         _check_model(router, name, version)  # it may have been replaced while the body came
-        answer = await _answer(request, router, parsed, is_version_named=version is not None)
+        is_version_named = version is not None
+        answer = await _answer(request, router, parsed.request, is_version_named=is_version_named)
         response = open_inference.encode_infer_response(
-            answer.columns, answer.cached, signature, request_id
+            answer.columns, answer.cached, signature, parsed
         )
         return make_answer_response(response, answer)
 
@@ -186,32 +180,39 @@ async def _answer(
     *,
     is_version_named: bool = False,
 ) -> Answer:
-    answer = await router.answer(
-        parsed,
-        lambda: is_client_disconnected(request.scope),
-        is_version_named=is_version_named,
-    )
+    asked = router.answer(parsed, is_version_named=is_version_named)
+    answer = await _await_with_client(request, asked)
     LATENCY.labels(answer.variant).observe(answer.seconds)
     request.app.state.log.add(parsed, answer, request.scope[REQUEST_ID])
     return answer
 
 
-def _get_champion(router: TrafficRouter) -> LoadedModel:
-    if router.champion is None:
-        raise NotReadyError
-    return router.champion
+async def _await_with_client(request: Request, asked: Coroutine[Any, Any, Answer]) -> Answer:
+    """Await the answer, and drop what was asked if the client disconnects before."""
+
+    async def watch_client() -> None:
+        await request.receive()  # the body was read: nothing else comes
+        waiting.reschedule(asyncio.get_running_loop().time())
+
+    try:
+        async with asyncio.timeout(None) as waiting:
+            watcher = asyncio.create_task(watch_client())
+            try:
+                return await asked
+            finally:
+                watcher.cancel()
+    except TimeoutError:
+        raise RequestError(400, "DISCONNECTED", "the client disconnected") from None
 
 
 def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedModel:
     """Return the champion if it has this name and version; else RequestError (404)."""
     _check_model(router, name, version)
-    if not router.is_ready:
-        raise NotReadyError
-    return _get_champion(router)
+    return router.champion
 
 
 def _check_model(router: TrafficRouter, name: str, version: str | None) -> None:
-    cached = _get_champion(router).cached
+    cached = router.champion.cached
     if not router.is_champion(name, version):
         raise RequestError(
             404,
@@ -222,7 +223,7 @@ def _check_model(router: TrafficRouter, name: str, version: str | None) -> None:
 
 def _configure_telemetry() -> Any:
     """Switch OpenTelemetry on if the environment names a collector; else it costs nothing."""
-    on = _has_collector()
+    on = bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))
     if on:
         os.environ.setdefault("OTEL_EXPORTER_OTLP_TIMEOUT", str(COLLECTOR_S))
     return {
@@ -232,8 +233,3 @@ def _configure_telemetry() -> Any:
         "operation_spans": False,
         "auto_configure": on,
     }
-
-
-def _has_collector() -> bool:
-    """Whether requests are traced; then each has to pass through all of the framework."""
-    return bool(os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"))

@@ -5,12 +5,10 @@ The predictor runs in a thread of its own, so that the event loop is never block
 
 import asyncio
 import logging
-import math
 import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,37 +22,25 @@ from plumbline.serving.errors import (
     RequestError,
 )
 from plumbline.serving.inference_request import Columns, InferenceRequest
-from plumbline.serving.priority import lower_thread_priority
-from plumbline.serving.row_speed import RowSpeed
 from plumbline.serving.settings import Limits
 
-SWEEP_S = 0.05
-SHORT_QUEUE_ROWS = 8  # may wait even for a slow model, as long as they are answered in time
-# A sweep that is later than this, its own work not counted, means that the process was suspended:
-# that time does not count for any deadline.
-SUSPENDED_S = 1.0
+WATCH_S = 0.25
 EXIT_HUNG = 70  # exit status of a worker whose predictor does not return
 log = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
 class QueuedRequest:
-    """One request that waits for its answer."""
+    """One request that waits for its answer; nobody wants one whose `answer` is done."""
 
     request: InferenceRequest
     answer: "asyncio.Future[Columns]"
-    since: float
-    deadline: float
-    client_disconnected: Callable[[], bool]
-    params: tuple[Any, ...] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.params = tuple(self.request.params.items())
+    since: float = field(default_factory=time.monotonic)
 
     @property
-    def is_wanted(self) -> bool:
-        """Whether somebody still waits for the answer."""
-        return not self.answer.done() and not self.client_disconnected()
+    def params(self) -> tuple[Any, ...]:
+        """The parameters, which all requests of a batch share."""
+        return tuple(self.request.params.items())
 
 
 Outcome = tuple[QueuedRequest, Columns | BaseException]
@@ -73,66 +59,57 @@ class Batcher:
         self._loop = asyncio.get_running_loop()
         self._queue: deque[QueuedRequest] = deque()
         self._queued_rows = 0
-        self._running_rows = 0
-        self._speed = RowSpeed()
-        self._unanswered: set[QueuedRequest] = set()
+        self._num_unanswered = 0
         self._busy_since: float | None = None
-        self._suspended_s = 0.0
         self._closed = False
         self._wake = threading.Condition()
-        self._thread = threading.Thread(target=self._run, name="predictor", daemon=True)
-        self._thread.start()
-        self._sweeper = self._loop.create_task(self._sweep_forever())
+        threading.Thread(target=self._run, name="predictor", daemon=True).start()
+        self._watcher = self._loop.create_task(self._watch_predictor())
 
     @property
     def is_full(self) -> bool:
-        """Whether a new request would be refused: too many rows wait, or for too long."""
-        if self._queued_rows >= self._limits.waiting_rows:
-            return True
-        short_s = self._speed.estimate_seconds(SHORT_QUEUE_ROWS)
-        max_wait = min(max(self._limits.waiting_s, short_s), self._limits.deadline_s)
-        return self._speed.estimate_seconds(self._queued_rows) > max_wait
+        """Whether a new request would be refused because too many rows wait."""
+        return self._queued_rows >= self._limits.queue_rows
 
-    @property
-    def retry_after_s(self) -> int:
-        """Whole seconds in which the model answers what waits now, or the deadline passes."""
-        wait = self._speed.estimate_seconds(self._queued_rows + self._running_rows)
-        return max(1, math.ceil(min(wait, self._limits.deadline_s)))
+    async def answer(self, request: InferenceRequest, timeout_s: float) -> Columns:
+        """Queue a request and return its answer. One that is cancelled is not computed.
 
-    def submit(
-        self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
-    ) -> "asyncio.Future[Columns]":
-        """Queue a request; the future gets the answer or a RequestError.
-
-        Raises OverloadedError if the queue is full, NotReadyError after `close`.
+        Raises OverloadedError if the queue is full, DeadlineExceededError after `timeout_s`,
+        NotReadyError after `close`, or the RequestError that describes what the model raised.
         """
-        if self._closed:
-            raise NotReadyError
-        num_rows = self._queued_rows + request.num_rows
-        if self.is_full or (self._queued_rows and num_rows > self._limits.waiting_rows):
-            raise OverloadedError(self.retry_after_s)
-        now = self._read_clock()
-        queued = QueuedRequest(
-            request, self._loop.create_future(), now, now + timeout_s, client_disconnected
-        )
-        self._unanswered.add(queued)
-        with self._wake:
-            self._queue.append(queued)
-            self._queued_rows += request.num_rows
-            self._wake.notify()
-        return queued.answer
+        queued = self._enqueue(request)
+        self._num_unanswered += 1
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await queued.answer
+        except TimeoutError:
+            raise DeadlineExceededError from None
+        finally:
+            self._num_unanswered -= 1
 
     async def close(self) -> None:
         """Answer what is queued, then stop the thread."""
-        while self._unanswered:
-            await asyncio.sleep(SWEEP_S / 5)
-        self._sweeper.cancel()
+        while self._num_unanswered:
+            await asyncio.sleep(0.01)
+        self._watcher.cancel()
         with self._wake:
             self._closed = True
             self._wake.notify()
 
+    def _enqueue(self, request: InferenceRequest) -> QueuedRequest:
+        if self._closed:
+            raise NotReadyError
+        num_rows = self._queued_rows + request.num_rows
+        if self.is_full or (self._queued_rows and num_rows > self._limits.queue_rows):
+            raise OverloadedError
+        queued = QueuedRequest(request, self._loop.create_future())
+        with self._wake:
+            self._queue.append(queued)
+            self._queued_rows += request.num_rows
+            self._wake.notify()
+        return queued
+
     def _run(self) -> None:
-        lower_thread_priority()
         while True:
             with self._wake:
                 while not self._queue and not self._closed:
@@ -140,13 +117,13 @@ class Batcher:
                 if not self._queue:
                     return
                 batch = self._take_batch()
-                start = self._busy_since = self._read_clock()
+                start = self._busy_since = time.monotonic()
             metrics.QUEUE_SECONDS.observe(start - batch[0].since)
-            outcomes = self._answer_batch(batch)
+            wanted = [queued for queued in batch if not queued.answer.done()]
+            outcomes = self._answer_batch(wanted) if wanted else []
             self._busy_since = None
-            self._measure_call(outcomes, self._read_clock() - start)
             if outcomes:
-                self._loop.call_soon_threadsafe(self._deliver, outcomes)
+                self._loop.call_soon_threadsafe(_deliver, outcomes)
 
     def _take_batch(self) -> list[QueuedRequest]:
         """Take the longest run of requests with the same parameters that fits into a batch."""
@@ -158,80 +135,31 @@ class Batcher:
             batch.append(self._queue.popleft())
             num_rows += batch[-1].request.num_rows
         self._queued_rows -= num_rows
-        self._running_rows = num_rows
         return batch
 
-    def _measure_call(self, outcomes: list[Outcome], seconds: float) -> None:
-        """Note how long the rows took; those that nobody wanted any more took nothing."""
-        self._running_rows = 0
-        num_rows = sum(
-            queued.request.num_rows
-            for queued, outcome in outcomes
-            if not isinstance(outcome, DeadlineExceededError)
-        )
-        if num_rows:
-            self._speed.add_call(num_rows, seconds)
-
     def _answer_batch(self, batch: list[QueuedRequest]) -> list[Outcome]:
-        wanted = [queued for queued in batch if queued.is_wanted]
-        outcomes: list[Outcome] = [
-            (queued, DeadlineExceededError()) for queued in batch if queued not in wanted
-        ]
-        if not wanted:
-            return outcomes
-        metrics.BATCH_ROWS.observe(sum(queued.request.num_rows for queued in wanted))
+        """Answer all at once; where that fails, one by one, so that each gets its own error."""
+        metrics.BATCH_ROWS.observe(sum(queued.request.num_rows for queued in batch))
         try:
-            answers = self._predictor.predict(_join_columns(wanted), **wanted[0].request.params)
-            return outcomes + _split_answers(wanted, answers)
+            answers = self._predictor.predict(_join_columns(batch), **batch[0].request.params)
+            return _split_answers(batch, answers)
         except BaseException as error:  # noqa: BLE001  also SystemExit; it goes to its client alone
-            if len(wanted) == 1:
-                outcomes.append((wanted[0], error))
-                return outcomes
-            for queued in wanted:
-                outcomes += self._answer_batch([queued])
-            return outcomes
+            if len(batch) == 1:
+                return [(batch[0], error)]
+            return [outcome for queued in batch for outcome in self._answer_batch([queued])]
 
-    def _deliver(self, outcomes: list[Outcome]) -> None:
-        for queued, outcome in outcomes:
-            self._unanswered.discard(queued)
-            if queued.answer.done():
-                continue
-            if isinstance(outcome, BaseException):
-                queued.answer.set_exception(_as_request_error(outcome))
-            else:
-                queued.answer.set_result(outcome)
-
-    async def _sweep_forever(self) -> None:
-        """Give up late requests, and the whole worker if the predictor does not return."""
+    async def _watch_predictor(self) -> None:
+        """End the worker, which is then replaced, if the predictor does not return."""
+        timeout_s = self._limits.predict_timeout_s
         while True:
-            before = time.monotonic()
-            worked_before = time.process_time()
-            await asyncio.sleep(SWEEP_S)
-            worked = time.process_time() - worked_before
-            suspended = time.monotonic() - before - SWEEP_S - worked
-            if suspended > SUSPENDED_S:
-                self._suspended_s += suspended
-            now = self._read_clock()
-            # Read before late requests are given up: the thread may change it meanwhile.
+            await asyncio.sleep(WATCH_S)
             busy_since = self._busy_since
-            self._give_up_late_requests(now)
-            if busy_since is not None and now - busy_since > self._limits.predict_timeout_s:
+            if busy_since is not None and time.monotonic() - busy_since > timeout_s:
                 log.critical(
                     "timeout: the predictor has not answered for %.0f s; this worker exits",
-                    self._limits.predict_timeout_s,
+                    timeout_s,
                 )
                 os._exit(EXIT_HUNG)
-
-    def _give_up_late_requests(self, now: float) -> None:
-        late = [queued for queued in self._unanswered if queued.deadline <= now]
-        for queued in late:
-            self._unanswered.discard(queued)
-            if not queued.answer.done():
-                queued.answer.set_exception(DeadlineExceededError())
-
-    def _read_clock(self) -> float:
-        """Return seconds on a clock that stops while the process is suspended."""
-        return time.monotonic() - self._suspended_s
 
 
 def _join_columns(batch: list[QueuedRequest]) -> Columns:
@@ -256,6 +184,16 @@ def _split_answers(batch: list[QueuedRequest], answers: Columns) -> list[Outcome
         outcomes.append((queued, {name: column[start:end] for name, column in answers.items()}))
         start = end
     return outcomes
+
+
+def _deliver(outcomes: list[Outcome]) -> None:
+    for queued, outcome in outcomes:
+        if queued.answer.done():
+            continue
+        if isinstance(outcome, BaseException):
+            queued.answer.set_exception(_as_request_error(outcome))
+        else:
+            queued.answer.set_result(outcome)
 
 
 def _as_request_error(error: BaseException) -> RequestError:

@@ -1,4 +1,4 @@
-"""On how many rows a canary may differ from the champion: what its evidence measured, or a flag."""
+"""On how many rows a canary may differ from the champion: as evidence or an option says."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +8,7 @@ from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.registry.reader.versions import find_version
-from plumbline.serving.settings import Canary
+from plumbline.serving.settings import Settings
 
 LEVEL_Z = 2.576  # one-sided 99.5 %
 MARGIN = 0.05  # live requests are not the test split
@@ -23,17 +23,17 @@ class DisagreementLimit:
 
 
 def find_disagreement_limit(
-    canary: Canary, tried: CachedVersion, champion: CachedVersion
+    settings: Settings, tried: CachedVersion, champion: CachedVersion
 ) -> DisagreementLimit:
     """Find the limit for a canary beside this champion.
 
-    ParamsError where the canary is this champion, or where no flag gives a limit and the canary's
+    ParamsError where the canary is this champion, or where no option gives a limit and its
     evidence is not about this champion; RegistryError or BundleError where it cannot be read.
     """
     if tried.version == champion.version:
         raise ParamsError(f"--canary {tried.version}: that version is the champion")
-    if canary.max_disagreement is not None:
-        return DisagreementLimit(canary.max_disagreement, "--max-disagreement")
+    if settings.limits.max_disagreement:
+        return DisagreementLimit(settings.limits.max_disagreement, "--limit max_disagreement")
     version = find_version(f"models:/{tried.name}/{tried.version}")
     evidence = read_evidence(version)
     if version.tags[BUNDLE_TAG] != tried.bundle:
@@ -58,7 +58,7 @@ def _read_limit(compared: Any, tried: CachedVersion, champion: CachedVersion) ->
     raise ParamsError(
         f"--canary {tried.version}: its evidence {basis}, and does not say on how many rows it "
         f"differs from the champion, version {champion.version}; evaluate it against that one, or "
-        "say with --max-disagreement which share of the rows may differ"
+        "say with --limit max_disagreement=0.1 which share of the rows may differ"
     )
 
 

@@ -3,7 +3,7 @@
 import json
 from functools import cached_property
 
-RETRY_AFTER_S = 1
+RETRY_AFTER_S = b"1"  # where the status is 429 or 503
 
 
 class RequestError(Exception):
@@ -14,12 +14,12 @@ class RequestError(Exception):
         self.status = status
         self.code = code
         self.message = message
-        self.retry_after_s = RETRY_AFTER_S  # in the answer where it says 429 or 503
 
     @cached_property
     def body(self) -> bytes:
-        """The JSON that the client gets."""
-        return json.dumps({"error_code": self.code, "message": self.message}).encode()
+        """The JSON that the client gets: MLflow's clients read `message`, the others `error`."""
+        content = {"error_code": self.code, "message": self.message, "error": self.message}
+        return json.dumps(content).encode()
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:
@@ -29,7 +29,7 @@ class RequestError(Exception):
             (b"content-length", str(len(self.body)).encode()),
         ]
         if self.status in (429, 503):
-            headers.append((b"retry-after", str(self.retry_after_s).encode()))
+            headers.append((b"retry-after", RETRY_AFTER_S))
         if self.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
         if self.status == 408:
@@ -54,9 +54,8 @@ class UnsupportedMediaTypeError(RequestError):
 class OverloadedError(RequestError):
     """429: the queue is full."""
 
-    def __init__(self, retry_after_s: int = RETRY_AFTER_S) -> None:
+    def __init__(self) -> None:
         super().__init__(429, "OVERLOADED", "too many requests are waiting; try again in a moment")
-        self.retry_after_s = retry_after_s
 
 
 class NotReadyError(RequestError):

@@ -2,7 +2,9 @@
 
 import re
 import secrets
+import signal
 from collections.abc import Awaitable, Callable, MutableMapping
+from types import FrameType
 from typing import Any
 
 from plumbline.serving import metrics
@@ -32,40 +34,57 @@ class GuardMiddleware:
         self._app = app
         self._access = access
         self._router = router
+        self._ends = False
+
+    def _note_end(self) -> None:
+        """Remember that the server ends, whoever else handles the signal."""
+        handle = signal.getsignal(signal.SIGTERM)
+
+        def end(number: int, frame: FrameType | None) -> None:
+            self._ends = True
+            if callable(handle):
+                handle(number, frame)
+
+        signal.signal(signal.SIGTERM, end)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on; add the headers that every response carries."""
         if scope["type"] != "http":
+            self._note_end()  # uvicorn has set its handler, and starts the application
             await self._app(scope, receive, send)
             return
 
-        request_id = choose_request_id(scope["headers"])
-        scope[REQUEST_ID] = request_id.decode()
+        request_id = _choose_request_id(scope["headers"])
+        # HEAD is answered wherever GET is; uvicorn leaves the body out.
+        method = "GET" if scope["method"] == "HEAD" else scope["method"]
+        passed = dict(scope) | {REQUEST_ID: request_id.decode(), "method": method}
 
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own_headers = [*EXTRA_HEADERS, (b"x-request-id", request_id)]
+                if self._ends:  # h11 closes the connection, and does not announce it
+                    own_headers.append((b"connection", b"close"))
                 message["headers"] = [*message.get("headers", []), *own_headers]
-                route = getattr(scope.get("route"), "path", "?")
+                route = getattr(passed.get("route"), "path", "?")
                 metrics.REQUESTS.labels(route, message["status"]).inc()
             await send(message)
 
         try:
-            self._check_request(scope)
+            self._check_request(passed)
         except RequestError as error:
             start = {"status": error.status, "headers": error.headers}
             await send_counted({"type": "http.response.start"} | start)
             await send_counted({"type": "http.response.body", "body": error.body})
             return
-        await self._app(scope, receive, send_counted)
+        await self._app(passed, receive, send_counted)
 
     def _check_request(self, scope: Scope) -> None:
         self._access.check(scope["path"], scope["headers"])
         if scope["method"] == "POST" and self._router.is_full:
-            raise OverloadedError(self._router.retry_after_s)
+            raise OverloadedError
 
 
-def choose_request_id(pairs: list[tuple[bytes, bytes]]) -> bytes:
+def _choose_request_id(pairs: list[tuple[bytes, bytes]]) -> bytes:
     """Take the X-Request-Id that the client or a proxy sent, if it is short and plain, or a new."""
     for name, value in pairs:
         if name == b"x-request-id" and SANE_ID.fullmatch(value):

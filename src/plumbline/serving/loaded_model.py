@@ -2,8 +2,6 @@
 
 import asyncio
 import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +15,6 @@ from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving import metrics
 from plumbline.serving.batching import Batcher
 from plumbline.serving.inference_request import Columns, InferenceRequest
-from plumbline.serving.priority import lower_thread_priority
 from plumbline.serving.settings import Limits
 
 
@@ -46,31 +43,17 @@ class LoadedModel:
 
         Raises BundleError if it does not answer its golden rows as it did when it was evaluated.
         """
-        # Threads that the predictor starts keep the priority of the one that loads it.
-        thread = ThreadPoolExecutor(1, "loader", initializer=lower_thread_priority)
-        try:
-            loop = asyncio.get_running_loop()
-            predictor = await loop.run_in_executor(thread, _load_checked_predictor, cached)
-        finally:
-            thread.shutdown(wait=False)
-        return cls(cached, predictor, limits)
+        return cls(cached, await asyncio.to_thread(_load_checked_predictor, cached), limits)
 
     @property
     def is_full(self) -> bool:
         """Whether a new request would be refused because the queue is full."""
         return self._batcher.is_full
 
-    @property
-    def retry_after_s(self) -> int:
-        """Whole seconds after which a refused client may try again."""
-        return self._batcher.retry_after_s
-
-    async def answer(
-        self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
-    ) -> tuple[Columns, float]:
+    async def answer(self, request: InferenceRequest, timeout_s: float) -> tuple[Columns, float]:
         """Return the answers and the seconds they took, queue included. Raises RequestError."""
         start = time.perf_counter()
-        answers = await self._batcher.submit(request, client_disconnected, timeout_s)
+        answers = await self._batcher.answer(request, timeout_s)
         return answers, time.perf_counter() - start
 
     async def close(self) -> None:

@@ -6,11 +6,13 @@ https://github.com/open-inference/open-inference-protocol
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from plumbline.contract.task import Field, Signature
 from plumbline.contract.value_types import get_value_type
 from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.serving import binary_tensors
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
 from plumbline.serving.inference_request import (
     Columns,
@@ -30,48 +32,61 @@ ACCEPTED = {
     "INT32": {f"{sign}INT{bits}" for sign in ("", "U") for bits in (8, 16, 32)},
 }
 KEYS = {"id", "inputs", "parameters", "outputs", "model_name"}  # KServe's client sends the last
+MEDIA_TYPES = ("application/json", "application/octet-stream", "")  # the standard client: none
+# Parameters that the standard client sends, beside those of the model.
+IGNORED = {
+    "binary_data_output", "priority", "timeout", "sequence_id", "sequence_start", "sequence_end",
+}  # fmt: skip
 MAX_ID = 200  # characters
 MAX_RANK = 8  # dimensions of a shape
 
 
-def parse_infer_body(
-    raw: bytes, content_type: str, name: str, signature: Signature, max_rows: int
-) -> tuple[InferenceRequest, str | None]:
-    """Return the request to the model `name`, and its id.
+@dataclass(frozen=True)
+class InferBody:
+    """What the body of a request asks for."""
 
-    RequestError if the body is not a valid inference request.
-    """
-    if read_media_type(content_type) not in ("application/json", ""):
+    request: InferenceRequest
+    request_id: str | None
+    outputs: list[str]  # the names of those that are asked for
+
+
+def parse_infer_body(
+    raw: bytes, headers: Mapping[str, str], name: str, signature: Signature, max_rows: int
+) -> InferBody:
+    """Parse a request to the model `name`; RequestError if it is not a valid inference request."""
+    if read_media_type(headers.get("content-type", "")) not in MEDIA_TYPES:
         raise UnsupportedMediaTypeError("unsupported content type; send application/json")
-    body = parse_json(raw)
+    head_length = headers.get(binary_tensors.HEADER)
+    body = parse_json(raw) if head_length is None else binary_tensors.parse_body(raw, head_length)
     if not isinstance(body, dict) or set(body) - KEYS:
         raise BadRequestError(
             "expected an object with inputs, and optional id, parameters and outputs"
         )
     if body.get("model_name") not in (None, name):
         raise BadRequestError("model_name: expected that of the address, or none")
-    request_id = _read_id(body)
-    params = body.get("parameters", {})
-    if not isinstance(params, dict):
-        raise BadRequestError("parameters: expected an object")
     columns = _read_tensors(body.get("inputs"), signature, max_rows)
-    return build_request(columns, params, signature, max_rows), request_id
+    request = build_request(columns, _read_params(body, signature), signature, max_rows)
+    return InferBody(request, _read_id(body), _read_outputs(body, signature))
 
 
 def encode_infer_response(
-    columns: Columns, version: CachedVersion, signature: Signature, request_id: str | None
+    columns: Columns, version: CachedVersion, signature: Signature, asked: InferBody
 ) -> dict[str, Any]:
-    """Build the inference response: each column is a tensor; nested values are JSON text."""
+    """Build the inference response: each column is a tensor; nested values are JSON text.
+
+    It is JSON also where binary data were asked for, which clients read by the same call.
+    """
     types = {field.name: field.type for field in signature.outputs}
     response: dict[str, Any] = {
         "model_name": version.name,
         "model_version": version.version,
         "outputs": [
-            _encode_tensor(name, types.get(name), values) for name, values in columns.items()
+            _encode_tensor(name, types.get(name), columns[name])
+            for name in asked.outputs or columns
         ],
     }
-    if request_id is not None:
-        response["id"] = request_id
+    if asked.request_id is not None:
+        response["id"] = asked.request_id
     return response
 
 
@@ -103,6 +118,27 @@ def _read_id(body: Mapping[str, Any]) -> str | None:
     if not isinstance(request_id, str) or len(request_id) > MAX_ID:
         raise BadRequestError(f"id: expected text of at most {MAX_ID} characters")
     return request_id
+
+
+def _read_params(body: Mapping[str, Any], signature: Signature) -> dict[str, Any]:
+    """Return the model's parameters, without those by which clients steer other servers."""
+    params = body.get("parameters", {})
+    if not isinstance(params, dict):
+        raise BadRequestError("parameters: expected an object")
+    known = {param.name for param in signature.params}
+    return {name: value for name, value in params.items() if name in known or name not in IGNORED}
+
+
+def _read_outputs(body: Mapping[str, Any], signature: Signature) -> list[str]:
+    """Return the names of the outputs that are asked for; none: all."""
+    outputs = body.get("outputs", [])
+    if not isinstance(outputs, list) or not all(isinstance(output, dict) for output in outputs):
+        raise BadRequestError("outputs: expected a list of objects with name")
+    known = [field.name for field in signature.outputs]
+    names = [output.get("name") for output in outputs]
+    if len(set(map(str, names))) != len(names) or not all(name in known for name in names):
+        raise BadRequestError(f"outputs: expected names of {', '.join(known)}, each at most once")
+    return names
 
 
 def _read_tensors(tensors: Any, signature: Signature, max_rows: int) -> Columns:

@@ -14,8 +14,8 @@ from plumbline.serving.router import TrafficRouter
 Schema = dict[str, Any]
 ERROR: Schema = {
     "type": "object",
-    "properties": {"error_code": {"type": "string"}, "message": {"type": "string"}},
-    "required": ["error_code", "message"],
+    "properties": {name: {"type": "string"} for name in ("error_code", "message", "error")},
+    "required": ["error_code", "message", "error"],
     "additionalProperties": False,
 }
 ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 500, 503, 504)
@@ -25,7 +25,7 @@ def describe_api(app: FastAPI, router: TrafficRouter) -> Schema:
     """Build OpenAPI 3.1 for the server as it is now, with the champion's signature."""
     description = get_openapi(title="plumbline", version="1", routes=app.routes)
     description["components"] = {"schemas": {"Error": ERROR}}
-    signature = router.champion.signature if router.champion else Signature((), ())
+    signature = router.champion.signature
     for path, operations in description["paths"].items():
         for method, operation in operations.items():
             operation["responses"] = {"200": {"description": "The answer"}}

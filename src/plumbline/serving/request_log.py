@@ -6,12 +6,15 @@ import random
 import re
 import secrets
 import socket
+import sys
 import threading
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
@@ -19,10 +22,13 @@ from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
 from plumbline.serving.log_file import Row, encode_rows
 from plumbline.serving.settings import Settings
-from plumbline.serving.waiting_rows import WaitingRows
 from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
 FLUSH_S = 60.0
+FLUSH_ROWS = 1000
+FLUSH_BYTES = 8 << 20
+MAX_ROWS = 20_000  # if more wait, the disk is too slow, and rows are left out
+MAX_BYTES = 64 << 20  # of memory, without the last request
 MAX_FILES = 1000  # of each host that writes to a folder; the oldest are deleted
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
@@ -35,7 +41,10 @@ class RequestLog:
         self._folder = folder
         self._share = share
         self._redact = redact
-        self._waiting = WaitingRows()
+        self._waiting: deque[tuple[list[Row], int]] = deque()  # of each request, and their bytes
+        self._num_rows = 0
+        self._num_bytes = 0
+        self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
         self._is_redaction_reported = False
@@ -44,8 +53,8 @@ class RequestLog:
     @contextmanager
     def open(cls, settings: Settings) -> Iterator["RequestLog"]:
         """Open the log for the block; at its end all rows are written."""
-        folder = RequestFolder(settings.log) if settings.log else None
-        request_log = cls(folder, settings.log_share, load_redaction(settings.redact))
+        folder = RequestFolder(settings.log_folder) if settings.log_folder else None
+        request_log = cls(folder, settings.limits.log_share, load_redaction(settings.redact))
         if folder is None:
             yield request_log
             return
@@ -62,7 +71,7 @@ class RequestLog:
         """Add the rows of a request if it is in the sample and there is room."""
         if self._folder is None or random.random() >= self._share:  # noqa: S311  not for security
             return
-        if not self._waiting.has_room:
+        if self._num_rows > MAX_ROWS or self._num_bytes > MAX_BYTES:
             metrics.LOST_LOG_ROWS.labels("full").inc(request.num_rows)
             return
         shared = {
@@ -81,21 +90,43 @@ class RequestLog:
             for name, values in answer.columns.items():
                 row[f"output.{name}"] = values[number]
             rows.append(row)
-        self._waiting.add(rows)
-        if self._waiting.are_due:
+        num_bytes = sum(map(_measure_bytes, rows))
+        with self._lock:
+            self._waiting.append((rows, num_bytes))
+            self._num_rows += len(rows)
+            self._num_bytes += num_bytes
+        if self._are_due:
             self._wake.set()
 
     def _run(self) -> None:
-        while not (self._closed and self._waiting.is_empty):
+        while not (self._closed and not self._waiting):
             self._wake.wait(FLUSH_S)
             self._wake.clear()
-            rows = self._waiting.take()
+            rows = self._take_rows()
             if self._redact:
                 rows = self._redact_rows(rows, self._redact)
             if rows and self._folder is not None:
                 self._write_file(rows, self._folder)
-            if self._closed or self._waiting.are_due:
+            if self._closed or self._are_due:
                 self._wake.set()
+
+    @property
+    def _are_due(self) -> bool:
+        """Whether there are enough rows for a file."""
+        return self._num_rows >= FLUSH_ROWS or self._num_bytes >= FLUSH_BYTES
+
+    def _take_rows(self) -> list[Row]:
+        """Remove the rows for one file, of the oldest requests, and return them."""
+        taken: list[Row] = []
+        num_bytes = 0
+        with self._lock:
+            while self._waiting and num_bytes < FLUSH_BYTES:
+                rows, size = self._waiting.popleft()
+                taken += rows
+                num_bytes += size
+            self._num_rows -= len(taken)
+            self._num_bytes -= num_bytes
+        return taken
 
     def _redact_rows(self, rows: list[Row], redact: Redact) -> list[Row]:
         """Return what `redact` keeps; a row with which it fails is not written at all."""
@@ -158,6 +189,16 @@ class RequestLog:
         metrics.LOGGED_ROWS.inc(encoded.num_rows)
         if folder.is_local:
             _delete_outdated(folder)
+
+
+def _measure_bytes(value: Any) -> int:
+    """Measure the memory of a JSON value; what it holds twice counts twice."""
+    size = sys.getsizeof(value)
+    if isinstance(value, dict):
+        return size + sum(map(_measure_bytes, [*value, *value.values()]))
+    if isinstance(value, list):
+        return size + sum(map(_measure_bytes, value))
+    return size
 
 
 def name_file(host: str) -> str:

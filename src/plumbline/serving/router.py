@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from typing import Any
 
 from plumbline.contract.errors import (
@@ -13,8 +13,7 @@ from plumbline.contract.errors import (
 )
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
-from plumbline.serving.canary_slot import CanarySlot
-from plumbline.serving.errors import RETRY_AFTER_S, NotReadyError
+from plumbline.serving.canary import CanarySlot
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
@@ -28,64 +27,50 @@ class TrafficRouter:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._cache = VerifiedModelCache(settings.uri, settings.cache)
-        self.champion: LoadedModel | None = None
+        self._cache = VerifiedModelCache(settings.model, settings.cache)
+        self._champion: LoadedModel | None = None
         self._canary = CanarySlot(
             settings, self._cache, self._ask_champion, self._run_in_background
         )
         self._shadow: LoadedModel | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self.is_draining = False
         self.problem: str | None = None  # why the version that the registry names is not served
 
     @property
-    def is_ready(self) -> bool:
-        """Whether a checked model answers and the server is not shutting down."""
-        return self.champion is not None and not self.is_draining
+    def champion(self) -> LoadedModel:
+        """The version that answers; there is one when the server takes its first request."""
+        assert self._champion is not None  # noqa: S101
+        return self._champion
 
     @property
     def is_full(self) -> bool:
         """Whether the champion's queue is full."""
-        return self.champion is not None and self.champion.is_full
-
-    @property
-    def retry_after_s(self) -> int:
-        """Whole seconds after which a refused client may try again."""
-        return self.champion.retry_after_s if self.champion else RETRY_AFTER_S
+        return self.champion.is_full
 
     def is_champion(self, name: str, version: str | None) -> bool:
         """Whether the champion has this name and, where one is given, this version."""
-        if self.champion is None:
-            return False
         cached = self.champion.cached
         return name == cached.name and version in (None, cached.version)
 
     async def start(self) -> None:
         """Load the versions, then start to follow the registry."""
-        champion = await self._load_or_fall_back()
+        self._champion = await self._load_or_fall_back()
         if self._settings.shadow:
             self._shadow = await self._load_shadow(self._settings.shadow)
-        await self._canary.start(champion)
-        self.champion = champion
+        await self._canary.start(self._champion)
         log.info("%s is serving", self._name_champion())
         self._run_in_background(self._follow_registry())
 
-    async def answer(
-        self,
-        request: InferenceRequest,
-        client_disconnected: Callable[[], bool],
-        *,
-        is_version_named: bool,
-    ) -> Answer:
+    async def answer(self, request: InferenceRequest, *, is_version_named: bool) -> Answer:
         """Ask the champion or, for its share of the requests, the canary. Raises RequestError.
 
         A client that named the champion's version is answered by the champion alone.
         """
         canary = None if is_version_named else self._canary.draw()
         if canary:
-            return await canary.answer(request, client_disconnected)
+            return await self._canary.answer(canary, request)
         deadline_s = self._settings.limits.deadline_s
-        answer = await self._ask_champion(request, client_disconnected, deadline_s)
+        answer = await self._ask_champion(request, deadline_s)
         if self._shadow:
             self._run_in_background(mirror_to_shadow(self._shadow, request, answer, deadline_s))
         return answer
@@ -95,18 +80,14 @@ class TrafficRouter:
         for task in self._tasks:
             task.cancel()
         await self._canary.close()
-        for model in (self.champion, self._shadow):
+        for model in (self._champion, self._shadow):
             if model:
                 await model.close()
 
-    async def _ask_champion(
-        self, request: InferenceRequest, client_disconnected: Callable[[], bool], timeout_s: float
-    ) -> Answer:
+    async def _ask_champion(self, request: InferenceRequest, timeout_s: float) -> Answer:
         """Ask the present champion: it may have been replaced since the request came."""
         champion = self.champion
-        if champion is None:
-            raise NotReadyError
-        columns, seconds = await champion.answer(request, client_disconnected, timeout_s)
+        columns, seconds = await champion.answer(request, timeout_s)
         return Answer(columns, champion.cached, "champion", seconds)
 
     async def _load_or_fall_back(self) -> LoadedModel:
@@ -159,7 +140,7 @@ class TrafficRouter:
         Whatever goes wrong, the present champion keeps serving and polling goes on.
         """
         while True:
-            await asyncio.sleep(self._settings.poll_s)
+            await asyncio.sleep(self._settings.limits.poll_s)
             try:
                 await self._swap_champion(await asyncio.to_thread(self._cache.fetch_latest))
                 self._report_problem(None)
@@ -169,7 +150,6 @@ class TrafficRouter:
                 log.exception("%s keeps serving", self._name_champion())
                 self._report_problem(error)
             await self._canary.follow_journal()
-            await self._canary.record_return()
 
     def _report_problem(self, error: Exception | None) -> None:
         """Show why the registry is not followed: in the log once, in /version and in metrics."""
@@ -185,16 +165,15 @@ class TrafficRouter:
     async def _swap_champion(self, cached: CachedVersion) -> None:
         """Let a new champion answer from now on; the old one answers what is in its queue."""
         old = self.champion
-        assert old is not None  # noqa: S101  polling begins when it serves
         if (old.cached.version, old.cached.bundle) == (cached.version, cached.bundle):
             return
-        self.champion = await self._load_champion(cached)
+        self._champion = await self._load_champion(cached)
         metrics.SWAPS.labels("done").inc()
         log.warning(
             "%s version %s replaces version %s", cached.name, cached.version, old.cached.version
         )
         self._run_in_background(old.close())
-        await self._canary.renew(self.champion)
+        self._canary.stop("taken out of service, not returned: the champion changed")
 
     def _run_in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.get_running_loop().create_task(work)
@@ -203,8 +182,6 @@ class TrafficRouter:
         return task
 
     def _name_champion(self) -> str:
-        if self.champion is None:
-            return self._settings.uri
         return f"{self.champion.cached.name} version {self.champion.cached.version}"
 
 

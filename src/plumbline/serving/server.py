@@ -1,13 +1,14 @@
-"""Start the workers and supervise them: uvicorn with our limits and a clean shutdown."""
+"""Start uvicorn's workers and its supervisor."""
 
 import functools
 import os
 import resource
+import signal
 import socket
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,13 +19,12 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
-from plumbline.serving import log_format
+from plumbline.serving import log_format, request_log
 from plumbline.serving.added_routes import load_added_routes
-from plumbline.serving.canary_return import find_recording_problem
+from plumbline.serving.canary import find_recording_problem
 from plumbline.serving.disagreement_limit import find_disagreement_limit
-from plumbline.serving.http_protocol import HttpProtocol
-from plumbline.serving.priority import shorten_switch_interval
 from plumbline.serving.settings import Settings
+from plumbline.sources.request_folder import RequestFolder
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -40,6 +40,9 @@ def serve(settings: Settings) -> None:
     Raises RegistryError or BundleError if there is no version to serve, PlumblineError if the port
     is in use or the agents cannot be asked.
     """
+    request_log.load_redaction(settings.redact)  # a wrong name is reported now
+    if settings.log_folder:
+        RequestFolder(settings.log_folder)
     _fetch_versions(settings)
     with tempfile.TemporaryDirectory(prefix="plumbline-serve-") as shared:
         settings = replace(settings, state=Path(shared))
@@ -47,37 +50,25 @@ def serve(settings: Settings) -> None:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
         _raise_file_limit()
         with _bind_socket(settings) as bound:
-            _run_supervisor(Supervisor(_make_config(settings), [bound]))
+            _run_supervisor(Multiprocess(_make_config(settings), [bound]), bound)
 
 
 def load_app(settings: Settings) -> "FastAPI":
     """Create the application in a worker; the supervisor does not import the web framework."""
     from plumbline.serving.app import create_app
 
-    shorten_switch_interval()
     return create_app(settings)
 
 
-class Supervisor(Multiprocess):
-    """uvicorn's supervisor, which closes what only its workers should hold open."""
+def _run_supervisor(supervisor: Multiprocess, bound: socket.socket) -> None:
+    def end(*_: object) -> None:
+        with suppress(OSError):
+            bound.shutdown(socket.SHUT_RDWR)  # for the workers too: else clients connect to nobody
+        bound.close()
+        supervisor.should_exit.set()
 
-    def keep_subprocess_alive(self) -> None:
-        """Replace workers that died.
-
-        Without our end of a worker's pipe its death is noticed at once, not at the timeout.
-        """
-        for worker in self.processes:
-            worker.child_conn.close()
-        super().keep_subprocess_alive()
-
-    def terminate_all(self) -> None:
-        """Stop the workers. The socket is closed first: else clients connect to nobody."""
-        for bound in self.sockets:
-            bound.close()
-        super().terminate_all()
-
-
-def _run_supervisor(supervisor: Multiprocess) -> None:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, end)
     with _keep_program_out_of_workers():
         supervisor.run()
     if STARTUP_FAILURE in [worker.exitcode for worker in supervisor.processes]:
@@ -102,14 +93,14 @@ def _keep_program_out_of_workers() -> Iterator[None]:
 
 def _fetch_versions(settings: Settings) -> None:
     """Fetch and verify every version, and check what other packages add, before a worker starts."""
-    cache = VerifiedModelCache(settings.uri, settings.cache)
+    cache = VerifiedModelCache(settings.model, settings.cache)
     champion = cache.fetch_latest_or_kept()
     if settings.shadow:
         cache.fetch_version(settings.shadow)
     limit = None
-    if settings.canary:
-        canary = cache.fetch_version(settings.canary.version)
-        limit = find_disagreement_limit(settings.canary, canary, champion)
+    if settings.trial:
+        canary = cache.fetch_version(settings.trial.version)
+        limit = find_disagreement_limit(settings, canary, champion)
     for routes in load_added_routes():
         routes.check(settings, champion)
     _print_greeting(settings, champion)
@@ -145,7 +136,7 @@ def _make_config(settings: Settings) -> uvicorn.Config:
         factory=True,
         workers=settings.workers,
         loop="uvloop",
-        http=HttpProtocol,
+        http="h11",  # httptools reads no body after the header Upgrade, which Java sends
         ws="none",
         lifespan="on",
         access_log=False,
@@ -155,6 +146,7 @@ def _make_config(settings: Settings) -> uvicorn.Config:
         server_header=False,
         proxy_headers=False,
         backlog=BACKLOG,
+        limit_concurrency=settings.limits.connections,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_worker_healthcheck=START_S,
         timeout_graceful_shutdown=int(settings.limits.shutdown_timeout_s),

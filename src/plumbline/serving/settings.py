@@ -1,23 +1,36 @@
-"""The settings of a server; none of them changes an answer."""
+"""The options of `plumbline serve`; none of them changes an answer."""
 
-from dataclasses import dataclass, field
+import ipaddress
+import math
+import re
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
+from typing import Annotated, Any
+
+from plumbline.contract.errors import ParamsError
+from plumbline.contract.suggestion import suggest_nearest
+
+MIN_TOKEN = 16  # characters
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much one request, and all waiting requests together, may take."""
+    """How much requests may take. `--limit NAME=VALUE` changes one."""
 
+    queue_rows: int = 256  # that wait; a single longer request needs an empty queue
+    max_rows: int = 1024  # of one request
     body_bytes: int = 4_000_000
-    rows: int = 1024  # of one request
-    waiting_rows: int = 256  # in the queue; a single longer request needs an empty queue
-    waiting_s: float = 0.5  # in the queue, as estimated from the calls so far
     batch_rows: int = 64  # answered by one call of the predictor
-    deadline_s: float = 10.0
-    read_timeout_s: float = 10.0  # for the headers of a request, and again for its body
-    predict_timeout_s: float = 60.0  # for one call of the predictor; then the worker is replaced
-    shutdown_timeout_s: float = 30.0
     connections: int = 1000
+    deadline_s: float = 10.0
+    read_timeout_s: float = 10.0  # for the body of a request
+    predict_timeout_s: float = 60.0  # for one call; then the worker is replaced
+    shutdown_timeout_s: float = 30.0
+    poll_s: float = 5.0  # between queries to the registry
+    log_share: float = 1.0  # of the requests
+    max_disagreement: float = 0.0  # share of the canary's rows; 0: as its evidence says
+    max_slowdown: float = 2.0  # the canary's time divided by the champion's
 
 
 @dataclass(frozen=True)
@@ -26,35 +39,166 @@ class Canary:
 
     version: str
     share: float
-    max_disagreement: float | None = None  # share of rows that may differ; None: as evidence says
-    max_slowdown: float = 2.0  # its time divided by the champion's
-
-
-@dataclass(frozen=True)
-class Consulting:
-    """The agents that the served policy asks."""
-
-    agents: Path  # agents.yaml
-    records: Path | None = None  # the file to which answers are appended
 
 
 @dataclass(frozen=True)
 class Settings:
-    """One server."""
+    """One server. ParamsError if the settings do not fit together.
 
-    uri: str  # models:/NAME@ALIAS or models:/NAME/VERSION
-    host: str = "127.0.0.1"
-    port: int = 8000
-    workers: int = 1
-    token: str | None = None
-    hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")  # accepted in the Host header
-    poll_s: float = 5.0
-    canary: Canary | None = None
-    shadow: str | None = None
-    log: str | None = None  # folder or address of the sampled request log
-    log_share: float = 1.0
-    redact: str | None = None  # MODULE:FUNCTION that changes a row before it is logged
+    The annotation of a field has the arguments of its `typer.Option`.
+    """
+
+    model: str  # models:/NAME@ALIAS or models:/NAME/VERSION
+    host: Annotated[
+        str,
+        {"help": "The address to listen on; other than loopback only with --token-file."},
+    ] = "127.0.0.1"
+    port: Annotated[int, {"help": "The port to listen on.", "min": 1, "max": 65535}] = 8000
+    workers: Annotated[
+        int, {"help": "Number of processes, each with the model.", "min": 1, "max": 64}
+    ] = 1
+    token_file: Annotated[
+        Path | None,
+        {
+            "help": "A file with the bearer token that requests must carry.",
+            "show_default": "no token",
+        },
+    ] = None
+    allowed_host: Annotated[
+        list[str],
+        {
+            "help": "A host name that requests may use besides --host and localhost. May be "
+            "repeated.",
+            "show_default": "no other name",
+        },
+    ] = field(default_factory=list)
+    canary: Annotated[
+        str,
+        {
+            "help": "VERSION=SHARE, such as 7=5%: this version answers that share of the "
+            "requests, until it does worse than the champion.",
+            "show_default": "no canary",
+        },
+    ] = ""
+    shadow: Annotated[
+        str,
+        {
+            "help": "A version that also gets every request; its answers are only compared.",
+            "show_default": "no shadow",
+        },
+    ] = ""
+    log_folder: Annotated[
+        str | None,
+        {
+            "help": "The folder, or the address such as s3://bucket/requests, to which requests "
+            "and answers are logged as Parquet.",
+            "show_default": "no log",
+        },
+    ] = None
+    redact: Annotated[
+        str | None,
+        {
+            "help": "MODULE:FUNCTION that gets each row before it is logged and returns what may "
+            "be kept.",
+            "show_default": "rows are logged as they are",
+        },
+    ] = None
+    agents: Annotated[
+        Path | None,
+        {
+            "help": "agents.yaml of a policy: adds the route /consult, which asks its agents.",
+            "show_default": "no such route",
+        },
+    ] = None
+    records: Annotated[
+        Path | None,
+        {
+            "help": "With --agents: the file to which every answer of an agent is appended.",
+            "show_default": "no records",
+        },
+    ] = None
+    limit: Annotated[
+        list[str],
+        {
+            "help": "NAME=VALUE, such as queue_rows=64 or deadline_s=5: one of the limits that "
+            "`plumbline docs serving` lists. May be repeated.",
+            "show_default": "the limits there",
+        },
+    ] = field(default_factory=list)
     cache: Path | None = None
     state: Path | None = None  # a folder that the workers share while the server runs
-    consulting: Consulting | None = None
-    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.trial and self.workers > 1:
+            raise ParamsError("--canary: only one process can compare the answers; use --workers 1")
+        if self.token is None and not self.is_loopback:
+            raise ParamsError(
+                f"--host {self.host}: anybody could send requests; add --token-file, or use "
+                "127.0.0.1"
+            )
+        if self.records and not self.agents:
+            raise ParamsError("--records: nobody is asked; add --agents")
+        _ = self.limits
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits, with those of --limit."""
+        return _read_limits(self.limit)
+
+    @cached_property
+    def trial(self) -> Canary | None:
+        """The version and share of --canary."""
+        if not self.canary:
+            return None
+        match = re.fullmatch(r"(\d{1,9})=(\d+(?:\.\d+)?)%", self.canary)
+        percent = float(match[2]) if match else 0.0
+        if not match or not 0 < percent <= 50:
+            raise ParamsError(
+                f"--canary {self.canary!r}: expected VERSION=SHARE with a share up to 50%, such "
+                "as 7=5%"
+            )
+        return Canary(match[1], percent / 100)
+
+    @cached_property
+    def token(self) -> str | None:
+        """The token in --token-file, as it was when the server started."""
+        file = self.token_file
+        if file is None:
+            return None
+        try:
+            token = file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise ParamsError(f"--token-file {file}: cannot be read ({error})") from None
+        if len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+            raise ParamsError(
+                f"--token-file {file}: expected one token of at least {MIN_TOKEN} printable "
+                "characters"
+            )
+        return token
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can send requests."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+
+def _read_limits(pairs: list[str]) -> Limits:
+    known = {one.name: one for one in fields(Limits)}
+    changes: dict[str, Any] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        if name not in known:
+            hint = suggest_nearest(name, list(known)) or f"; there are: {', '.join(known)}"
+            raise ParamsError(f"--limit {pair}: unknown name{hint}")
+        kind: Any = known[name].type  # int or float
+        try:
+            changes[name] = kind(text)
+        except ValueError:
+            changes[name] = math.nan
+        if not 0 < changes[name] < math.inf:
+            number = "a whole number" if kind is int else "a number"
+            raise ParamsError(f"--limit {pair}: expected {number} above 0")
+    return Limits(**changes)

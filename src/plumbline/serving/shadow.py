@@ -2,7 +2,6 @@
 
 from plumbline.contract.answers import count_differing_rows
 from plumbline.serving import metrics
-from plumbline.serving.canary import has_no_client
 from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
@@ -15,7 +14,7 @@ async def mirror_to_shadow(
     if shadow.is_full:
         return
     try:
-        columns, _ = await shadow.answer(request, has_no_client, timeout_s)
+        columns, _ = await shadow.answer(request, timeout_s)
     except RequestError:
         metrics.COMPARED.labels("shadow", "failed").inc(request.num_rows)
         return

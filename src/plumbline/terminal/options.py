@@ -20,6 +20,10 @@ ModelNameOrParams = Annotated[
         show_default="registry.model in params.yaml",
     ),
 ]
+ADDRESS = "models:/NAME@ALIAS or models:/NAME/VERSION"
+ModelAddress = Annotated[
+    str, typer.Argument(metavar="MODEL", help=f"{ADDRESS}; an alias is followed when it moves.")
+]
 Version = Annotated[str, typer.Argument(help="The version, such as 7.")]
 DEFAULT_TASK = "text_classification"
 TaskName = Annotated[str, typer.Option("--task", help="A task, as params.yaml names it.")]

@@ -95,7 +95,7 @@ class Scene:
         """Run `plumbline serve` during the block; then stop it, and require that it ends well."""
         port = _find_free_port()
         champion = f"models:/{self.model}@champion"
-        command = ["plumbline", "serve", champion, "--poll-s", "1", *options]
+        command = ["plumbline", "serve", champion, "--limit", "poll_s=1", *options]
         self.say(f"   $ {shlex.join(command)}")
         log = self.folder / ".plumbline" / "serve.log"
         log.parent.mkdir(exist_ok=True)

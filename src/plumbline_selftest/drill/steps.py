@@ -67,7 +67,7 @@ def return_canary(scene: Scene) -> str:
     scene.prepare(f"nearly all of {common} is renamed", scene.part.read_params(), renamed)
     scene.run("dvc repro --quiet", show=["evaluate:"])
     asked = scene.part.draw_rows(ROWS_FOR_CANARY, 3, BEFORE)
-    with scene.run_server("--canary", "2=30%", "--max-disagreement", "0.1") as server:
+    with scene.run_server("--canary", "2=30%", "--limit", "max_disagreement=0.1") as server:
         sides = _ask_until_returned(scene, server, asked)
         require(
             {version for version, _ in server.ask(asked)} == {"1"},

@@ -31,8 +31,15 @@ def full(lines: Lines, *options: str, **environment: str) -> Iterator[tuple[Serv
     go.unlink(missing_ok=True)
     token = lines.folder / "token"
     token.write_text(TOKEN)
-    limits = ("--queue-rows", "1", "--deadline-s", "900", "--predict-timeout", "900")
-    limits += ("--read-timeout", str(READ_TIMEOUT_S), "--token-file", str(token))
+    limits = (
+        "--limit",
+        "queue_rows=1",
+        "--limit",
+        "deadline_s=900",
+        "--limit",
+        "predict_timeout_s=900",
+    )
+    limits += ("--limit", f"read_timeout_s={READ_TIMEOUT_S}", "--token-file", str(token))
     uri = f"models:/line/{MOODY}"
     with (
         serving(lines, *limits, *options, uri=uri, **environment) as server,

@@ -12,7 +12,7 @@ from tests.support.serving.lines import SLOPES, Lines, Server
 from plumbline.registry import promotion
 from plumbline.registry.journal import Entry
 
-ANY_SPEED = ("--max-slowdown", "1000")  # this machine may be busy now and then
+ANY_SPEED = ("--limit", "max_slowdown=1000")  # this machine may be busy now and then
 
 
 class Load:
