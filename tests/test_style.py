@@ -162,7 +162,7 @@ def read_documents() -> list[census.Module]:
     """Read what a user reads: the pages, the targets of make, and the comments of params files."""
     patterns = ("*.md", "docs/**/*.md", "data/raw/*.md", "template/**/*.md", "recipes/*.yaml")
     paths = [path for pattern in patterns for path in sorted(census.ROOT.glob(pattern))]
-    paths += [census.ROOT / "Makefile", census.ROOT / "dvc.yaml"]
+    paths += [census.ROOT / name for name in ("Makefile", "develop.mk", "dvc.yaml")]
     return [census.Module(path, path.read_text(encoding="utf-8")) for path in paths]
 
 

@@ -23,6 +23,7 @@ PLACEHOLDER = "X"  # in place of what an f-string fills in
 DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "Makefile",
+    ROOT / "develop.mk",
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted((ROOT / ".github").rglob("*.yml")),
     *sorted((ROOT / "src").rglob("*.html")),

@@ -12,7 +12,7 @@ from plumbline.evidence.gates.remedies import REMEDIES, describe_remedy
 from plumbline.tasks.text_classification.task import TASK
 
 # What reads variables of the environment, or lists those of a repository on GitHub.
-READERS = ("src", ".github", "docker", "deploy", "template", "Makefile")
+READERS = ("src", ".github", "docker", "deploy", "template", "Makefile", "develop.mk")
 VARIABLE = re.compile(
     r"\b(PLUMBLINE_[A-Z_]*[A-Z]|MLFLOW_TRACKING_[A-Z_]*[A-Z]|DVC_REMOTE)\b"
     r'|environ(?:\.\w+\(|\[)\s*"([A-Z][A-Z_]+)"'

@@ -24,7 +24,7 @@ esac
 @pytest.fixture
 def bare(tmp_path: Path) -> Path:
     """A checkout with `make` and little else on its PATH, which is the folder bin."""
-    for name in ("Makefile", "pyproject.toml"):
+    for name in ("Makefile", "develop.mk", "pyproject.toml"):
         shutil.copy2(ROOT / name, tmp_path / name)
     for lock in ROOT.glob("requirements*.lock"):
         shutil.copy2(lock, tmp_path / lock.name)

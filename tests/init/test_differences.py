@@ -68,7 +68,15 @@ def test_only_what_a_user_calls_is_left_of_the_makefile() -> None:
     text = adapt("Makefile")
     for word in ("setup:", "run:", "test:", "ui:", "-m plumbline.ci.github_release"):
         assert word in text
-    for word in ("benchmarks", "tests.support", "mypy", "pyproject.toml", "editable", "RECIPE"):
+    for word in (
+        "benchmarks",
+        "tests.support",
+        "mypy",
+        "pyproject.toml",
+        "editable",
+        "RECIPE",
+        "develop",
+    ):
         assert word not in text
 
 
