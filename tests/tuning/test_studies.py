@@ -9,7 +9,7 @@ from tests.support.postgres import started
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.tuning import studies
-from plumbline.tuning.studies import ERROR, HOPELESS, MAX_RETRIES, OWNER
+from plumbline.tuning.studies import ERROR, MAX_RETRIES, OWNER
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*interface can change"),
@@ -75,16 +75,19 @@ def test_a_trial_that_kills_every_worker_ends(study: optuna.Study) -> None:
     assert studies.is_over(study, 1)
 
 
-def test_a_search_of_which_the_first_trials_failed_is_over(study: optuna.Study) -> None:
+@pytest.mark.parametrize(("failing", "is_over"), [(0, True), (1, False)])
+def test_a_search_whose_first_trial_failed_is_over(
+    study: optuna.Study, failing: int, is_over: bool
+) -> None:
     def fail(trial: optuna.Trial) -> float:
-        trial.set_user_attr(ERROR, "no such metric")
-        raise ValueError("no such metric")
+        if trial.number == failing:
+            trial.set_user_attr(ERROR, "no such metric")
+            raise ValueError("no such metric")
+        return 1.0
 
-    study.optimize(fail, n_trials=HOPELESS - 1, catch=(ValueError,))
-    assert not studies.is_over(study, 20)
-    study.optimize(fail, n_trials=1, catch=(ValueError,))
-    assert studies.is_over(study, 20)
-    assert studies.find_hopeless(study) == "no such metric"
+    study.optimize(fail, n_trials=2, catch=(ValueError,))
+    assert studies.is_over(study, 20) == is_over
+    assert (studies.find_first_error(study) == "no such metric") == is_over
 
 
 def test_a_storage_that_cannot_be_opened_is_named() -> None:

@@ -121,9 +121,9 @@ def _open_study(request: SearchRequest) -> optuna.Study:
 
 def _read_best(study: optuna.Study) -> dict[str, Any]:
     """Return the values of the best trial; TrainingError where there is none."""
-    error = studies.find_hopeless(study)
+    error = studies.find_first_error(study)
     if error:
-        raise TrainingError(f"the first {len(studies.list_trials(study))} trials failed: {error}")
+        raise TrainingError(f"the first trial, with the values of params.yaml, failed: {error}")
     try:
         return study.best_params
     except ValueError:

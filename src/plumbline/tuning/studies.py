@@ -18,7 +18,6 @@ warnings.simplefilter("ignore", ExperimentalWarning)
 HEARTBEAT_S = 10
 GRACE_S = 60  # without a heartbeat, until the trial of another worker is taken up again
 MAX_RETRIES = 5  # Ctrl-C counts as one too: a trial goes on from its checkpoint
-HOPELESS = 5  # trials that failed by themselves, and none did not
 ERROR = "error"  # an attribute of a trial that failed by itself
 OWNER = "owner"  # the checkout, and its machine, that runs a trial
 SQLITE = "sqlite:///"
@@ -74,13 +73,13 @@ def enter_lost_again(study: optuna.Study, owner: str) -> None:
 
 
 def is_over(study: optuna.Study, num_trials: int) -> bool:
-    """Whether nothing is left to do, or it would fail as all trials did."""
+    """Whether nothing is left to do, or it would fail as the values of params.yaml did."""
     trials = list_trials(study)
     has_ended = len(trials) >= num_trials and all(t.state.is_finished() for t in trials)
-    return has_ended or find_hopeless(study) is not None
+    return has_ended or find_first_error(study) is not None
 
 
-def find_hopeless(study: optuna.Study) -> str | None:
-    """Return the first error where all trials so far failed, and there are enough of them."""
-    errors = [trial.user_attrs.get(ERROR) for trial in list_trials(study)]
-    return errors[0] if len(errors) >= HOPELESS and all(errors) else None
+def find_first_error(study: optuna.Study) -> str | None:
+    """Return why the first trial, that of the values in params.yaml, failed; None: it did not."""
+    trials = list_trials(study)
+    return trials[0].user_attrs.get(ERROR) if trials else None
