@@ -33,12 +33,12 @@ from plumbline.contract.records import Bound, Case, Leak, Scores
 from plumbline.contract.task import Metric
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import compare
+from plumbline.evidence.forms import compare_forms
 from plumbline.evidence.gates import GATES
 from plumbline.evidence.judge import judge
 from plumbline.evidence.records import Measurements, read_measurements
 from plumbline.evidence.scores import align_rows
 from plumbline.evidence.uncertainty import measure_selective
-from plumbline.evidence.variants import compare_forms
 from plumbline.process.files import read_json
 from plumbline.registry.package.clean_process import time_call
 from plumbline.statistics.calibration import measure_calibration

@@ -13,12 +13,13 @@ from tests.support.small_texts import LIMITS
 from plumbline.contract.params import Behaviour, Selective
 from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
+from plumbline.contract.verdict import decide_verdict
 from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.gates.question import DISPROOF_LEVEL
 from plumbline.evidence.gates.remedies import REMEDIES
 from plumbline.evidence.uncertainty import SelectiveAnswers
-from plumbline.evidence.verdict import decide_by_gates, summarise_verdict
+from plumbline.evidence.verdict import summarise_verdict
 from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
@@ -36,6 +37,10 @@ ACCEPTED = {
     ],
 }
 NULLS, NOISE = ACCEPTED["checks"]
+
+
+def decide(judged: list[gates.GateResult]) -> str:
+    return decide_verdict({gate.name: gate.status for gate in judged})
 
 
 def hits(share: float, rows: int = 1000) -> np.ndarray:
@@ -340,7 +345,7 @@ def test_sound_facts_pass_every_gate(sound: Facts) -> None:
     judged = gates.run_gates(sound.build())
     assert [gate.name for gate in judged] == [gate.name for gate in gates.GATES]
     assert {gate.status for gate in judged} == {"pass"}
-    assert decide_by_gates(judged) == "promote"
+    assert decide(judged) == "promote"
     summary = f"linear may be promoted: {len(judged)} gates passed."
     assert summarise_verdict("linear", judged) == summary
 
@@ -476,7 +481,7 @@ def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
     planted = replace(sound, **change)
     assert ask_gate(name, planted).status == "fail"
     judged = gates.run_gates(planted.build())
-    assert decide_by_gates(judged) == "refuse"
+    assert decide(judged) == "refuse"
     assert name in summarise_verdict("linear", judged)
 
 
@@ -516,9 +521,9 @@ def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: Facts)
     planted = replace(sound, champion=wrong(0.9))
     assert ask_gate("champion", planted).status == "fail"
     judged = gates.run_gates(planted.build())
-    assert decide_by_gates(judged) == "keep"
+    assert decide(judged) == "keep"
     assert "the champion stays" in summarise_verdict("linear", judged)
-    assert decide_by_gates(gates.run_gates(replace(planted, winner=hits(0.7)).build())) == "refuse"
+    assert decide(gates.run_gates(replace(planted, winner=hits(0.7)).build())) == "refuse"
 
 
 def test_mcnemar_and_the_level_decide_with_the_interval(sound: Facts) -> None:
@@ -618,7 +623,7 @@ def test_a_test_split_that_cannot_tell_may_still_decide(sound: Facts) -> None:
 
 
 def test_no_gates_promote_nothing() -> None:
-    assert decide_by_gates([]) == "refuse"
+    assert decide([]) == "refuse"
 
 
 def test_a_missing_class_is_named(sound: Facts) -> None:

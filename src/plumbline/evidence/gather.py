@@ -1,6 +1,8 @@
 """First step of an evaluation: read what is compared, record the use of the test split."""
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +20,13 @@ from plumbline.evidence import changes
 from plumbline.evidence.champion import ChampionModel, load_champion
 from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.records import DataFacts, LookFacts
-from plumbline.evidence.split_use import describe_use
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
 from plumbline.quality import runner
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
+from plumbline.registry.journal_rules import NO_CHAMPION
+from plumbline.registry.ledger import SplitUse
 from plumbline.sources.shown_params import digest_shown_params, hide_secrets_in_values
 
 if TYPE_CHECKING:
@@ -69,7 +72,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
         for name in params.control.candidates
     }
-    use = describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
+    use = _describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
     look = ledger.record_look(params.registry.model, use)
     lineage = collect_lineage()
     checks = task.expectations.build_checks(params, manifest)
@@ -101,6 +104,43 @@ def digest_files() -> dict[str, str]:
     """Return the digests of what an evaluation reads; that of params.yaml is without secrets."""
     digests = {name: digest_path(path) for name, path in DIGESTED.items()}
     return digests | {"params": digest_shown_params(layout.PARAMS)}
+
+
+def _describe_use(
+    params: Params,
+    task: Task[Params],
+    manifest: "pd.DataFrame",
+    champion: str | None,
+    candidates: Mapping[str, str],
+) -> SplitUse:
+    """Describe the use of the test split that compares these bundles: candidates and champion.
+
+    Every model whose test score is shown is part of the question; the same question asked again is
+    not another use.
+    """
+    rows = manifest[manifest["split"] == "test"].astype(str)
+    question = [
+        *(candidates[name] for name in sorted(candidates)),
+        champion or NO_CHAMPION,
+        task.name,
+        *sorted(rows["id"] + " " + rows["label"]),
+    ]
+    metric = params.evaluation.describe_metric()
+    if metric:  # by another metric, the same models are another question
+        question.append(json.dumps(metric, sort_keys=True))
+    split = sorted(rows["id"] + " " + rows["digest"])
+    limits = params.evaluation
+    return SplitUse(
+        _hash_lines(question),
+        _hash_lines(split),
+        f"{limits.planned_looks} uses at {limits.confidence:g}",
+        # By what a row contains: a new file name, order or label makes no new split.
+        sketch=ledger.build_sketch(rows["digest"]),
+    )
+
+
+def _hash_lines(lines: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _select_acceptance(validation: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, SeedScores
 from plumbline.contract.trainings import list_trainings
-from plumbline.contract.verdict import Verdict
+from plumbline.contract.verdict import Verdict, decide_verdict
 from plumbline.evidence.choice import choose, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
 from plumbline.evidence.gates.limits import find_loosened
 from plumbline.evidence.records import Measurements
 from plumbline.evidence.scores import name_answers
 from plumbline.evidence.seeds import choose_shipped
-from plumbline.evidence.verdict import decide_by_gates, summarise_verdict
+from plumbline.evidence.verdict import summarise_verdict
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def judge(measured: Measurements, params: Params) -> Judgement:
     return Judgement(
         question=question,
         gates=results,
-        verdict=decide_by_gates(results),
+        verdict=decide_verdict({result.name: result.status for result in results}),
         summary=summarise_verdict(choice.winner, results, loosened),
         loosened=loosened,
     )

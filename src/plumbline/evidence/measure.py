@@ -15,7 +15,7 @@ from plumbline.contract.trainings import list_trainings, locate_curve
 from plumbline.evidence.changes import find_flips
 from plumbline.evidence.choice import choose, put_first
 from plumbline.evidence.disagreement import measure_disagreement
-from plumbline.evidence.export_check import compare_export
+from plumbline.evidence.forms import compare_export, measure_forms
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.latency import measure_latency
 from plumbline.evidence.predictors import (
@@ -42,7 +42,6 @@ from plumbline.evidence.scores import (
     name_form,
 )
 from plumbline.evidence.seeds import choose_shipped
-from plumbline.evidence.variants import measure_forms
 
 if TYPE_CHECKING:
     import pandas as pd

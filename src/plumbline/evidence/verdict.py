@@ -2,18 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from plumbline.contract import verdict
-from plumbline.contract.verdict import Verdict
+from plumbline.contract.verdict import decide_verdict
 from plumbline.evidence.gates import GateResult
 from plumbline.evidence.gates.limits import describe_loosened
 
 # error: no verdict could be reached
 EXIT_CODES = {"promote": 0, "keep": 10, "refuse": 20, "error": 1}
-
-
-def decide_by_gates(gates: Sequence[GateResult]) -> Verdict:
-    """Decide from what the gates answered, by the rule of `contract.verdict`."""
-    return verdict.decide_verdict({gate.name: gate.status for gate in gates})
 
 
 def summarise_verdict(
@@ -30,7 +24,7 @@ def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
     passed = f"{num_passed} gates passed"
     if num_other:
         passed += f", {num_other} did not apply"
-    match decide_by_gates(gates):
+    match decide_verdict({gate.name: gate.status for gate in gates}):
         case "promote":
             return f"{winner} may be promoted: {passed}."
         case "keep":

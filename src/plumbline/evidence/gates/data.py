@@ -69,9 +69,9 @@ def check_coverage(question: GateQuestion) -> Ruling:
     manifest has right answers beside labels, labels are strata: one may be missing, or be the only
     one. A constant is perfect where all answers are equal.
     """
-    if RIGHT_ANSWER in question.manifest:
+    if RIGHT_ANSWER in question.table.rows:
         return _check_answers_differ(question)
-    rows = question.manifest
+    rows = question.table.rows
     labels = _list_classes(rows)
     classes = set().union(*labels.values())
     missing = []
@@ -99,7 +99,7 @@ def _list_classes(manifest: "pd.DataFrame") -> dict[str, set[str]]:
 
 
 def _check_answers_differ(question: GateQuestion) -> Ruling:
-    rows = question.manifest
+    rows = question.table.rows
     num_answers = rows.loc[rows["split"] == "test", RIGHT_ANSWER].nunique()
     if num_answers < 2:
         reason = "all test examples have one right answer: a constant is perfect there"

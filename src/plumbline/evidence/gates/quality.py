@@ -46,9 +46,10 @@ def check_baselines(question: GateQuestion) -> Ruling:
 
 def check_bounds(question: GateQuestion) -> Ruling:
     """Fail if the score is significantly better than is possible: then something leaks."""
-    limit = question.bound.limit
+    bound = question.table.bound
+    limit = bound.limit
     if limit is None:
-        return Ruling("not-applicable", question.bound.reason)
+        return Ruling("not-applicable", bound.reason)
     if not isinstance(limit, float | int):
         return _check_bound_of_each_row(question, limit)
     interval = intervals.compute_mean_interval(
@@ -64,7 +65,7 @@ def check_bounds(question: GateQuestion) -> Ruling:
         is_beyond = num_rows - right > power.count_explained_rows(num_rows, 1 - limit)
     status: Status = "fail" if is_beyond else "pass"
     judgement = "is too good to be true" if is_beyond else "is possible"
-    reason = f"{question.score:.4f} {judgement}: {question.bound.reason}"
+    reason = f"{question.score:.4f} {judgement}: {bound.reason}"
     return Ruling(status, reason, question.score, limit, interval)
 
 
@@ -73,6 +74,7 @@ def _check_bound_of_each_row(question: GateQuestion, limits: np.ndarray) -> Ruli
 
     Rows differ far more from each other than a score from its limit, so pairs show a smaller leak.
     """
+    bound = question.table.bound
     gain = question.compute_gain(question.winner, limits)
     interval = question.compute_gain_interval(question.winner, limits, DISPROOF_CONFIDENCE)
     beyond = question.metric.sign * (question.winner - limits)
@@ -80,13 +82,13 @@ def _check_bound_of_each_row(question: GateQuestion, limits: np.ndarray) -> Ruli
     mean = float(limits.mean())
     status: Status = "pass"
     judgement = "is possible"
-    if question.bound.exact and num_beyond:
+    if bound.exact and num_beyond:
         status = "fail"
         judgement = f"is too good to be true on {num_beyond} of {limits.size} rows"
     elif interval.low > ROUNDING:
         status = "fail"
         judgement = f"is too good to be true, by {gain:.4f}, at least {interval.low:.4f}"
-    reason = f"{question.score:.4f} (at best {mean:.4f}) {judgement}: {question.bound.reason}"
+    reason = f"{question.score:.4f} (at best {mean:.4f}) {judgement}: {bound.reason}"
     return Ruling(status, reason, question.score, mean, question.score_interval)
 
 

@@ -10,16 +10,16 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.params import Evaluation
-from plumbline.contract.records import Bound, Candidate, Scores
+from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import ChampionComparison, Slice
-from plumbline.evidence.records import ChampionFacts, DataFacts, Measurements, RuntimeFacts
+from plumbline.evidence.forms import compare_forms
+from plumbline.evidence.records import DataFacts, Measurements, RuntimeFacts
 from plumbline.evidence.scores import CHAMPION, ScoreTable, align_rows, name_form
 from plumbline.evidence.seeds import measure_spread
 from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
-from plumbline.evidence.variants import compare_forms
 from plumbline.statistics import intervals, power
 from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
 from plumbline.statistics.error_ordering import ErrorOrdering
@@ -111,24 +111,14 @@ class GateQuestion:
     @cached_property
     def champion(self) -> np.ndarray | None:
         """The champion's scores; None without one."""
-        if self.facts is None:
+        if self.measured.champion is None:
             return None
         return self._pick(self.table.get("champion", CHAMPION))
-
-    @property
-    def facts(self) -> ChampionFacts | None:
-        """What is known of the champion; None without one."""
-        return self.measured.champion
 
     @cached_property
     def seeds(self) -> SeedSpread | None:
         """The spread of the winner's trainings; None where there is one."""
         return measure_spread(self.best, self.metric)
-
-    @cached_property
-    def bound(self) -> Bound:
-        """The best possible score; limits of single rows are in the order of the scores."""
-        return self.table.bound
 
     @cached_property
     def test_rows(self) -> "pd.DataFrame":
@@ -148,7 +138,7 @@ class GateQuestion:
     def slices(self) -> Sequence[Slice]:
         """Each group compared with the champion; without one, with the best baseline."""
         metric = self.metric.row_metric
-        if self.facts is None:
+        if self.measured.champion is None:
             name, _ = self.best_baseline
             reference = self.table.get("baseline", name)
         else:
@@ -234,11 +224,6 @@ class GateQuestion:
             self.winner, self.metric.kind, self.limits.confidence
         )
 
-    @property
-    def manifest(self) -> "pd.DataFrame":
-        """The manifest's held-out rows, and of train one for each label."""
-        return self.table.rows
-
     @cached_property
     def best_baseline(self) -> tuple[str, np.ndarray]:
         """Name and scores of the best baseline; ValueError where the task has none."""
@@ -259,14 +244,14 @@ class GateQuestion:
     @cached_property
     def champion_lag(self) -> float | None:
         """By how much the champion is worse than the best one so far; None: not known."""
-        return self.facts.lag if self.facts else None
+        return self.measured.champion.lag if self.measured.champion else None
 
     @cached_property
     def data_changes(self) -> Mapping[str, Any] | None:
         """What changed in the data since the champion was made; None: not known."""
-        if self.facts is None or self.facts.changes is None:
+        if self.measured.champion is None or self.measured.champion.changes is None:
             return None
-        changes: Mapping[str, Any] = self.facts.changes["data"]
+        changes: Mapping[str, Any] = self.measured.champion.changes["data"]
         return changes
 
     @property
