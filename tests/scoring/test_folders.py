@@ -187,10 +187,8 @@ def test_an_output_that_would_mix_files_is_refused(
 
 
 def test_an_input_that_cannot_be_read_is_refused(model: Model, given: Path, tmp_path: Path) -> None:
-    (given / "readme.txt").write_text("hello")
-    with pytest.raises(
-        ParamsError, match=r"readme.txt: unknown file format.*begin its name with _"
-    ):
+    (given / "readme.md").write_text("hello")
+    with pytest.raises(ParamsError, match=r"readme.md: no reader for .md.*begin its name with _"):
         model.score_folder(given, tmp_path / "out")
     (tmp_path / "empty").mkdir()
     with pytest.raises(DataError, match="empty: no such folder, or no file in it"):

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.checkouts import get_clean_environment
+from tests.support.checkouts import LINE, get_clean_environment
 from tests.support.made_once import make_once
 from tests.support.racing import log_version, make_first_champion
 from tests.support.small_texts import small_params, write_examples
@@ -184,6 +184,17 @@ def _register_texts() -> None:
     write_json(folder.with_name("golden.json"), golden)
     version = log_version(params.registry.model, task, folder, {})
     make_first_champion(version, params.registry.model)
+
+
+def seal_line(parent: Path, source: dict[str, Any] | None = None) -> CachedVersion:
+    """Seal version 3 of the line y = 2 x + 1, which learned from files as `source` says."""
+    folder = parent / "line"
+    folder.mkdir()
+    (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}')
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "path", [*sys.path, str(LINE.parents[1])])
+        bundle.seal(folder, load_task("line"), "closed", source)
+    return CachedVersion("line", "3", bundle.digest(folder), "line", folder, folder / "bundle.json")
 
 
 def write(path: Path, columns: dict[str, list[Any]]) -> Path:

@@ -12,9 +12,11 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from ruamel.yaml import YAML
 from tests.support.small_sources import COLUMNS, CSV, ROWS, read_bytes, read_source
 
 from plumbline.contract.errors import DataError
+from plumbline.tables.formats import list_columns
 from plumbline.tables.records import WantedColumn
 
 
@@ -90,7 +92,7 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "ID,TEXT,Label \n1,hi,a\n",
             "a.csv",
             "found 'ID', 'TEXT', 'Label '\n  is it 'TEXT'? then set data.columns.text: TEXT\n"
-            "  is it 'Label '? then set data.columns.label: Label ",
+            "  is it 'Label '? then set data.columns.label: 'Label '",
         ),
         (
             "hi there,a\nyou,b\n",
@@ -144,7 +146,7 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         (
             '{"text": "hi", "label": "a"}\n{"text": "hi", "label": -1e400}\n',
             "a.jsonl",
-            "a.jsonl:2: column 'label': a number beyond the range of a double",
+            "a.jsonl:2: not a JSON object on one line (a number beyond the range of a double)",
         ),
         ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
         (
@@ -178,6 +180,121 @@ def test_a_fault_is_named_with_its_place(
     folder: Path, raw: bytes | str, name: str, message: str
 ) -> None:
     assert message in read_refused(raw, folder, name)
+
+
+@pytest.mark.parametrize(
+    ("raw", "values"),
+    [
+        ("sep=;\ntext;label\nhi, you;a\n", ("hi, you", "a")),
+        ('"sep=|"\r\ntext|label\r\nhi|a\r\n', ("hi", "a")),
+        ("sep=~\ntext~label\nhi~a\n", ("hi", "a")),
+    ],
+)
+def test_a_first_line_may_declare_the_delimiter(
+    folder: Path, raw: str, values: tuple[str, str]
+) -> None:
+    result = read_bytes(raw, folder)
+    assert result.values == [values]
+    assert list(result.rows) == ["a.csv:3"]
+
+
+def test_names_of_columns_that_come_again_are_no_row(folder: Path) -> None:
+    result = read_bytes(CSV + CSV + CSV, folder)
+    assert result.values == ROWS * 3
+    assert result.notices == [
+        "a.csv:62: the names of the columns again, left out (lines of this kind: 2); "
+        "were files joined?"
+    ]
+
+
+def test_blanks_before_quotes_are_no_part_of_a_cell(folder: Path) -> None:
+    result = read_bytes('text, label\nplain, "a"\n"x, y", "b, c"\n', folder)
+    assert result.values == [("plain", "a"), ("x, y", "b, c")]
+    swapped = read_bytes('label,text\na, "Hello, you"\nb, "Oh, ""no"""\n', folder)
+    assert swapped.values == [("Hello, you", "a"), ('Oh, "no"', "b")]
+
+
+def test_blanks_stay_where_quotes_do_not_begin_a_cell(folder: Path) -> None:
+    said = '"he said, ""yes, and "", so", a\n'
+    result = read_bytes(f"text,label\n{said} hi,b\n", folder)
+    assert result.values == [('he said, "yes, and ", so', " a"), (" hi", "b")]
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (b"\xef\xbb\xbf", "utf-8"),
+        (b"\xff\xfe", "utf-16-le"),
+        (b"\xfe\xff", "utf-16-be"),
+        (b"\xff\xfe\0\0", "utf-32-le"),
+        (b"\0\0\xfe\xff", "utf-32-be"),
+        (b"\x84\x31\x95\x33", "gb18030"),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", ";"])
+def test_a_byte_order_mark_proves_an_encoding(
+    folder: Path, mark: bytes, encoding: str, delimiter: str
+) -> None:
+    text = f"text{delimiter}label\n客户 Grüße{delimiter}жалоба\n"
+    result = read_bytes(mark + text.encode(encoding), folder, refuse_encoding=True)
+    assert result.values == [("客户 Grüße", "жалоба")]
+
+
+def test_a_first_object_may_lack_what_others_have(folder: Path) -> None:
+    lines = '{"label": "a"}\n{"text": "hi", "label": "b"}\n'
+    assert read_bytes(lines, folder, "a.jsonl").values == [(None, "a"), ("hi", "b")]
+
+
+def build_class_features(label: Any) -> dict[bytes, bytes]:
+    """Build what the datasets library keeps in the schema of a file."""
+    features = {"text": {"dtype": "string", "_type": "Value"}, "label": label}
+    return {b"huggingface": json.dumps({"info": {"features": features}}).encode()}
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
+def test_numbered_classes_get_the_names_that_the_file_has(folder: Path, name: str) -> None:
+    feature = {"names": ["praise", "complaint"], "_type": "ClassLabel"}
+    table = pa.table({"text": ["x", "y", "z"], "label": [1, 0, -1]})
+    table = table.replace_schema_metadata(build_class_features(feature))
+    if name == "a.parquet":
+        pq.write_table(table, folder / name)
+    else:
+        with pa.ipc.new_stream(str(folder / name), table.schema) as stream:
+            stream.write_table(table)
+    assert read_source(name).values == [("x", "complaint"), ("y", "praise"), ("z", None)]
+
+
+def test_lists_of_numbered_classes_get_names(folder: Path) -> None:
+    feature = {"feature": {"names": ["a", "b"], "_type": "ClassLabel"}, "_type": "List"}
+    table = pa.table({"text": ["x"], "label": [[1, 0]]})
+    pq.write_table(
+        table.replace_schema_metadata(build_class_features(feature)), folder / "a.parquet"
+    )
+    column = WantedColumn("label", "data.columns.label", may_be_list=True)
+    assert read_source("a.parquet", (column,)).values == [('["b", "a"]',)]
+
+
+def test_a_pattern_passes_over_marks_and_parts_without_a_byte(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out/_SUCCESS").touch()
+    (folder / "out/part-00000.csv").write_text(CSV)
+    (folder / "out/part-00001.csv").touch()
+    assert [part.name for part in read_source("out/*").parts] == ["part-00000.csv"]
+
+
+@pytest.mark.parametrize("name", ["label ", "Label: x", "#label", "@label", "label 1"])
+def test_the_remedy_for_a_column_can_be_pasted(folder: Path, name: str) -> None:
+    message = read_refused(f"text,{name}\nhi,a\n", folder)
+    _, _, told = message.partition("then set data.columns.label: ")
+    remedy = YAML(typ="safe").load(f"label: {told}")["label"]
+    (folder / "a.csv").write_text(f"text,{name}\nhi,a\n")
+    columns = (COLUMNS[0], WantedColumn(remedy, "data.columns.label"))
+    assert read_source("a.csv", columns).values == [("hi", "a")]
+
+
+def test_columns_that_can_be_asked_for_have_a_name_of_their_own(folder: Path) -> None:
+    (folder / "a.csv").write_text("v1,v2,x,x,,\nham,hi,,,,\n")
+    assert list_columns((folder / "a.csv").open("rb"), "a.csv") == ["v1", "v2"]
 
 
 def test_columns_that_are_not_read_are_named(folder: Path) -> None:
@@ -223,12 +340,12 @@ def test_stray_bytes_are_read_as_windows_1252(folder: Path) -> None:
 
 def test_latin_1_is_recognised(folder: Path) -> None:
     result = read_bytes(CSV.encode() + b"caf\xe9,a\n" * 9, folder)
-    assert result.notices == ["a.csv: not UTF-8, looks like Latin-1; lines read as Windows-1252: 9"]
+    assert result.notices == ["a.csv: not UTF-8; lines read as Windows-1252: 9"]
 
 
 def test_stray_bytes_can_be_refused(folder: Path) -> None:
     latin = read_refused(b"text,label\ncaf\xe9,a\n", folder, refuse_encoding=True)
-    assert "a.csv:2: not UTF-8, looks like Latin-1: byte 0xe9 at offset 14; convert" in latin
+    assert "a.csv:2: not UTF-8: byte 0xe9 at offset 14; convert" in latin
     raw = "text,label\nnaïve,a\n".encode() + b"caf\xe9,a\n"
     mixed = read_refused(raw, folder, refuse_encoding=True)
     assert "a.csv:3: not UTF-8: byte 0xe9 at offset 23; fix the row, or set" in mixed

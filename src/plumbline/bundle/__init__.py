@@ -10,6 +10,7 @@ from plumbline.bundle.verification import (
     check_code,
     num_bytes,
     read_signature,
+    read_source,
     require_digest,
     verify,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "load",
     "num_bytes",
     "read_signature",
+    "read_source",
     "require_digest",
     "seal",
     "verify",

@@ -21,6 +21,7 @@ FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}[A-Za-z0-9]", re.ASCII)
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}", re.ASCII)
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 KEYS = {"format", "task", "candidate", "signature", "example", "files"}
+SOURCE_KEYS = {"columns", "encoding"}  # of `source`, which is not in every seal
 SIGNATURE_KEYS = {
     "inputs": {"name", "type", "required"},
     "outputs": {"name", "type", "required"},
@@ -55,7 +56,7 @@ def _check_seal(sealed: Any) -> dict[str, Any]:
             f"bundle format {sealed.get('format')!r}; this version of plumbline reads {FORMAT}"
         )
     _expect(
-        set(sealed) == KEYS,
+        set(sealed) - {"source"} == KEYS,
         f"its keys are {', '.join(sorted(sealed))[:200]}; expected {', '.join(sorted(KEYS))}",
     )
     for key in ("task", "candidate"):
@@ -65,6 +66,7 @@ def _check_seal(sealed: Any) -> dict[str, Any]:
     _check_files(sealed["files"])
     _check_signature(sealed["signature"])
     _check_example(sealed["example"], sealed["signature"]["inputs"])
+    _check_source(sealed.get("source", {}))
     return sealed
 
 
@@ -126,6 +128,18 @@ def _check_example(example: Any, inputs: list[dict[str, Any]]) -> None:
         _expect(isinstance(values, list) and values, "example: a column holds no rows")
         lengths.add(len(values))
     _expect(len(lengths) <= 1, "example: its columns differ in length")
+
+
+def _check_source(source: Any) -> None:
+    is_known = isinstance(source, dict) and set(source) <= SOURCE_KEYS
+    _expect(is_known, f"source: its keys are not among {', '.join(sorted(SOURCE_KEYS))}")
+    columns = source.get("columns", {})
+    _expect(isinstance(columns, dict) and len(columns) <= MAX_FIELDS, "source: no valid columns")
+    for names in columns.items():
+        for name in names:
+            is_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME
+            _expect(is_name, f"source: {name!r:.100} is not a valid name of a column")
+    _expect(source.get("encoding", "replace") in ("replace", "refuse"), "source: encoding")
 
 
 def _expect(true: object, message: str) -> None:

@@ -1,5 +1,6 @@
 """Write `bundle.json`, the seal of a bundle, and tell the digest that names the bundle."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,13 @@ from plumbline.process.files import digest_path, read_json, write_json
 CONFIG = "config.json"  # that a task leaves beside its weights
 
 
-def seal(folder: Path, task: Task[Any], candidate: str) -> str:
+def seal(
+    folder: Path, task: Task[Any], candidate: str, source: Mapping[str, Any] | None = None
+) -> str:
     """Copy the task's predictor into `folder`, record what is in it, return the bundle's digest.
 
     A model that has optional outputs of the task names them under `outputs` in its config.json.
+    `source` says how the files were read that it learned from (`Params.describe_source`).
     """
     (folder / CODE).write_bytes(task.predictor.read_bytes())
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
@@ -28,6 +32,8 @@ def seal(folder: Path, task: Task[Any], candidate: str) -> str:
         "example": dict(task.example),
         "files": {name: digest_path(folder / name) for name in names - {SEAL}},
     }
+    if source:
+        sealed["source"] = dict(source)
     write_json(folder / SEAL, sealed)
     verify(folder)
     return digest(folder)

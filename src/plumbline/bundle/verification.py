@@ -59,6 +59,16 @@ def read_signature(folder: Path) -> Signature:
     return seal_format.parse_signature(_read_seal(folder)["signature"])
 
 
+def read_source(folder: Path) -> dict[str, Any]:
+    """Read from the seal how the files were read that the model learned from.
+
+    `columns` maps inputs, and `label`, to the names that the files have for them; where `encoding`
+    is refuse, bytes that are not UTF-8 were refused. What is as usual is left out.
+    """
+    source: dict[str, Any] = _read_seal(folder).get("source", {})
+    return source
+
+
 def num_bytes(folder: Path) -> int:
     """The size of all files in the bundle."""
     with files.open_files(folder) as opened:

@@ -33,8 +33,8 @@ def score(
         str,
         typer.Argument(
             metavar="INPUT",
-            help="A .csv, .tsv, .jsonl (each also .gz) or .parquet file, or a folder of such files:"
-            " a path, or an address such as s3://bucket/folder.",
+            help="A .csv, .tsv, .jsonl, .parquet or .arrow file (text also .gz), or a folder of "
+            "them: a path, or an address such as s3://bucket/folder.",
         ),
     ],
     output: Annotated[
@@ -49,6 +49,15 @@ def score(
         str,
         typer.Option(help="The answers to write, such as label,score.", show_default="all answers"),
     ] = "",
+    column: Annotated[
+        list[str],
+        typer.Option(
+            metavar="INPUT=COLUMN",
+            help="The column of INPUT that holds an input of the model, such as text=Body; may be "
+            "given several times.",
+            show_default="as the model's training data called it, else the input's own name",
+        ),
+    ] = [],  # noqa: B006 (typer copies it)
     set_: InferenceParams = [],  # noqa: B006 (typer copies it)
     prefix: Annotated[
         str,
@@ -92,21 +101,31 @@ def score(
     params = defaults | parse_inference_params(set_, signature.params)
     chosen = [name.strip() for name in columns.split(",") if name.strip()]
     choices = (params, chosen, prefix, bad_rows == "keep", overwrite)
+    inputs = _parse_columns(column)
     try:
         if scoring.is_folder(input_):
-            _score_folder(copy, scoring.FolderRequest(input_, output, *choices), on)
+            _score_folder(copy, scoring.FolderRequest(input_, output, *choices, inputs=inputs), on)
         elif get_scheme(output):
             raise ParamsError(
                 f"{hide_secrets(output)}: an address is for a folder of answers, and {input_} is "
                 "not a folder; name a path"
             )
         elif on == HERE:
-            _score_file(copy, scoring.ScoringRequest(Path(input_), Path(output), *choices))
+            request = scoring.ScoringRequest(Path(input_), Path(output), *choices, inputs=inputs)
+            _score_file(copy, request)
         else:
             raise ParamsError(f"--on {on}: {input_} is not a folder; only files of one are spread")
     except KeyboardInterrupt:
         _print_to_stderr("plumbline: interrupted; run the same command again to continue")
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _parse_columns(pairs: list[str]) -> dict[str, str]:
+    """Parse INPUT=COLUMN; ParamsError for what is no such pair."""
+    for pair in pairs:
+        if not all(pair.partition("=")):
+            raise ParamsError(f"--column {pair}: expected INPUT=COLUMN, such as text=Body")
+    return dict(pair.split("=", 1) for pair in pairs)
 
 
 def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:

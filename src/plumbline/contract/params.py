@@ -212,6 +212,13 @@ class Params(StrictModel):
         """Map the address of each source that ingest reads to its pinned SHA-256, if it has one."""
         return {}
 
+    def describe_source(self) -> dict[str, Any]:
+        """Say how files are read, for who reads such a file later (`bundle.read_source`).
+
+        What is as usual is left out: names of columns that are those of the signature.
+        """
+        return {}
+
     @model_validator(mode="after")
     def _check_candidate_names(self) -> "Params":
         named = [("control.candidates", name) for name in self.control.candidates]

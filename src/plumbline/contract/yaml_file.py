@@ -1,6 +1,7 @@
 """YAML 1.2, as DVC reads it, without what hides a mistake or an attack."""
 
 import copy
+import io
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +41,21 @@ def _parse_once(text: str, path: Path) -> Any:
         raise ParamsError(f"{path}: {_describe_error(error)}") from None
     except (ValueError, OverflowError, RecursionError) as error:
         raise ParamsError(f"{path}: a value cannot be read: {error}") from None
+
+
+def format_value(value: Any) -> str:
+    """Return a value as it is written after its key, on one line: with quotes where it needs them.
+
+    So a message can say what to set, whatever the value is.
+    """
+    from ruamel.yaml import YAML
+
+    yaml = YAML(typ="safe", pure=True)
+    yaml.default_flow_style = False
+    yaml.width = MAX_BYTES
+    stream = io.StringIO()
+    yaml.dump({"key": value}, stream)
+    return stream.getvalue().strip().removeprefix("key: ")
 
 
 def scan_yaml(path: Path) -> bool:

@@ -46,7 +46,7 @@ def check_drift(
     # What is logged from now on is of the next window.
     reading = SourceReading(log, decision.get_utc_time())
     rows = window.load_current(current, champion, MAX_WINDOW_ROWS, since)
-    rows = _name_label(rows, label, current)
+    rows = _name_label(rows, label, current, champion)
     answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
     tests = statistical_tests.compare_tables(reference.rows, rows.rows, answer, params.seed)
     tests = statistical_tests.judge_tests(tests, params.drift.alpha, params.drift.min_effect)
@@ -58,10 +58,15 @@ def check_drift(
     return outcome
 
 
-def _name_label(rows: RowWindow, label: str, source: str) -> RowWindow:
-    """The rows with the column `label` under the name that the tests know."""
+def _name_label(rows: RowWindow, label: str, source: str, champion: CachedVersion) -> RowWindow:
+    """The rows with the column `label` under the name that the tests know.
+
+    Where none is named it is the one of the files that the champion learned from.
+    """
     if label == LABEL:
-        return rows
+        label = bundle.read_source(champion.folder).get("columns", {}).get(LABEL, LABEL)
+        if label not in rows.rows:
+            return rows
     if label not in rows.rows:
         raise ParamsError(f"--label {label}: {source} has no such column")
     renamed = rows.rows.drop(columns=LABEL, errors="ignore").rename(columns={label: LABEL})

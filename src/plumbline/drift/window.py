@@ -142,4 +142,6 @@ def _answer_file(path: Path, champion: CachedVersion) -> "pd.DataFrame":
         )
         score(champion, request, watch=lambda *_: None, say=lambda _: None)
         rows = pd.read_parquet(scored).drop(columns=f"{OUTPUT}error")
-    return rows.rename(columns={field.name: INPUT + field.name for field in signature.inputs})
+    own = bundle.read_source(champion.folder).get("columns", {})
+    columns = request.find_columns(list(rows.columns), signature, own)
+    return rows.rename(columns={column: INPUT + name for name, column in columns.items()})

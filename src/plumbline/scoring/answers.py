@@ -1,4 +1,4 @@
-"""The model's answers to a chunk of rows, and the reason for each row without an answer."""
+"""The model's answers to a batch of rows, and the reason for each row without an answer."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -7,10 +7,10 @@ from typing import Any
 
 from plumbline.bundle import strict
 from plumbline.contract.answers import NOT_FINITE, find_not_finite
-from plumbline.contract.errors import PlumblineError
-from plumbline.contract.task import Field, Signature
+from plumbline.contract.errors import DataError, PlumblineError
+from plumbline.contract.task import Field, Signature, count_rows
 from plumbline.contract.value_types import build_cell_parser
-from plumbline.scoring.chunks import Chunk
+from plumbline.tables.records import as_text
 
 BAD_ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
 
@@ -18,26 +18,27 @@ Predict = Callable[[Mapping[str, Sequence[Any]]], dict[str, list[Any]]]
 
 
 @dataclass(frozen=True)
-class ChunkAnswers:
+class RowAnswers:
     """Columns of answers in the order of the rows, None for a row without an answer."""
 
     columns: dict[str, list[Any]]
     bad: dict[int, str] = field(default_factory=dict)  # row -> why it has no answer
 
 
-def answer_chunk(
-    predict: Predict, signature: Signature, chunk: Chunk, keep_bad: bool
-) -> ChunkAnswers:
-    """Ask `predict` for every row of `chunk`; without `keep_bad` stop at the first bad row."""
+def answer_rows(
+    predict: Predict, signature: Signature, given: Mapping[str, list[Any]], keep_bad: bool
+) -> RowAnswers:
+    """Ask `predict` for every row of `given`, which has a column for each input of the signature.
+
+    Without `keep_bad` stop at the first bad row.
+    """
+    num_rows = count_rows(given)
     bad: dict[int, str] = {}
     inputs = {
-        field.name: _convert_column(field, chunk.get_column(field.name), bad)
-        for field in signature.inputs
+        field.name: _convert_column(field, given[field.name], bad) for field in signature.inputs
     }
-    columns: dict[str, list[Any]] = {
-        field.name: [None] * chunk.num_rows for field in signature.outputs
-    }
-    rest = [row for row in range(chunk.num_rows) if row not in bad]
+    columns: dict[str, list[Any]] = {field.name: [None] * num_rows for field in signature.outputs}
+    rest = [row for row in range(num_rows) if row not in bad]
     before: list[int] = []  # rows before a bad one: they are asked once more, together
     while rest and (keep_bad or not bad):
         selected = {name: [values[row] for row in rest] for name, values in inputs.items()}
@@ -55,7 +56,7 @@ def answer_chunk(
         _fill_columns(columns, rest, answers)
         rest, before = before, []
     _blank_not_finite(columns, bad)
-    return ChunkAnswers(columns, bad)
+    return RowAnswers(columns, bad)
 
 
 def _require_rows(answers: dict[str, list[Any]], num_rows: int) -> None:
@@ -92,9 +93,14 @@ def _parse_bad_row(error: ValueError, num_rows: int) -> tuple[int, str]:
 
 
 def _convert_column(field: Field, values: list[Any], bad: dict[int, str]) -> list[Any]:
-    """Convert text, as in CSV, to the type that the model takes; rows that fail go to `bad`."""
-    if field.type == "string" and field.required:
-        return values
+    """Convert values to the type that the model takes; rows that fail go to `bad`.
+
+    Text of CSV is parsed; numbers and dates become text, as ingest reads them.
+    """
+    if field.type == "string":
+        _convert_texts(field, values, bad)
+        if field.required:
+            return values
     parse = build_cell_parser(field, strict.parse_json)
     for row, value in enumerate(values):
         if not isinstance(value, str):
@@ -104,3 +110,13 @@ def _convert_column(field: Field, values: list[Any], bad: dict[int, str]) -> lis
         except ValueError as error:
             bad.setdefault(row, f"{error}, found {value.strip()[:40]!r}")
     return values
+
+
+def _convert_texts(field: Field, values: list[Any], bad: dict[int, str]) -> None:
+    for row, value in enumerate(values):
+        if isinstance(value, str):
+            continue
+        try:
+            values[row] = as_text(value, field.name)
+        except DataError as error:
+            bad.setdefault(row, str(error))

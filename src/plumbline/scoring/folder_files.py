@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ class FolderRequest:
     prefix: str = ""  # of the names of added columns
     keep_bad: bool = False  # write rows without an answer, with the reason, instead of stopping
     overwrite: bool = False
+    inputs: Mapping[str, str] = field(default_factory=dict)  # as of one file
 
     def build_request(self, source: Path, target: Path) -> ScoringRequest:
         """Return the request for one file, whose output may be replaced.
@@ -48,6 +49,7 @@ class FolderRequest:
             self.keep_bad,
             overwrite=True,
             renames=False,
+            inputs=self.inputs,
         )
 
 

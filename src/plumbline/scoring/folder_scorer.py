@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.scoring.file_format import parse_format
 from plumbline.scoring.folder_files import (
     LISTING,
     FolderRequest,
@@ -17,6 +16,7 @@ from plumbline.scoring.folder_files import (
 from plumbline.scoring.folders import FileFolder
 from plumbline.scoring.request import ERROR
 from plumbline.scoring.scorer import Watch, describe_model, load_model
+from plumbline.tables.writing import find_output_kind
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
@@ -92,14 +92,14 @@ def _add_files_before(watch: Watch, num_rows: int, num_before: int, num_files: i
 
 
 def _list_inputs(source: FileFolder) -> list[str]:
-    names = source.list_names()
+    names = source.list_names(with_empty=False)
     if not names:
         raise DataError(f"{source.shown}: no such folder, or no file in it")
     for name in names:
         if not _is_utf8(name):
             raise DataError(f"{source.show(name)!a}: a file name that is not UTF-8; rename it")
         try:
-            parse_format(Path(name))
+            find_output_kind(Path(name))
         except ParamsError as error:
             raise ParamsError(
                 f"{source.shown}/{error}; move it out of the folder, or begin its name with _ "
@@ -152,7 +152,7 @@ def _require_unchanged(
     """Raise DataError where files were added, removed or changed since they were scored."""
     names = [file.name for file in scored]
     for folder, number in ((source, 0), (target, 1)):
-        present = set(folder.list_names())
+        present = set(folder.list_names(with_empty=folder is target))
         changed = sorted(present.symmetric_difference(names))
         for file in scored:
             if file.name in present and folder.stamp(file.name) != file.stamps[number]:

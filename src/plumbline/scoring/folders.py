@@ -44,15 +44,22 @@ class FileFolder:
         """Return the address of a file, as a message may say it."""
         return f"{self.shown}/{name}"
 
-    def list_names(self) -> list[str]:
+    def list_names(self, *, with_empty: bool = True) -> list[str]:
         """List the files at any depth, in order, without those with a hidden name on their way.
+
+        Without `with_empty` parts without a byte are left out, as engines write them.
 
         Empty where there is no such folder; DataError where it is a file.
         """
         with self._explain_errors():
             self._store.invalidate_cache()  # others write there
-            paths = self._store.find(self._path) if self._store.exists(self._path) else []
-        names = [str(path).removeprefix(self._path).removeprefix("/") for path in paths]
+            exists = self._store.exists(self._path)
+            found = self._store.find(self._path, detail=True) if exists else {}
+        names = [
+            str(path).removeprefix(self._path).removeprefix("/")
+            for path, facts in found.items()
+            if with_empty or facts["size"] != 0
+        ]
         if names == [""]:
             raise DataError(f"{self.shown}: a file; name the folder that holds it")
         return sorted(name for name in names if not _is_hidden(name))

@@ -2,14 +2,15 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Field, Signature
-from plumbline.scoring.file_format import parse_format
+from plumbline.tables.formats import find_kind
+from plumbline.tables.writing import find_output_kind
 
 # Columns beside the answers: who gave them, and why there are none.
 MODEL = "model"
@@ -30,11 +31,13 @@ class ScoringRequest:
     keep_bad: bool = False  # write rows without an answer, with the reason, instead of stopping
     overwrite: bool = False
     renames: bool = True  # answers, where the input has a column of such a name
+    # Inputs of the model, and the columns of the file that hold them; others are found by name.
+    inputs: Mapping[str, str] = field(default_factory=dict)
 
     def check_files(self) -> None:
         """Raise ParamsError or DataError for files that cannot be read or written."""
-        parse_format(self.input)
-        parse_format(self.output)
+        find_kind(str(self.input))
+        find_output_kind(self.output)
         if not self.input.is_file():
             reason = "not a file" if self.input.exists() else "no such file"
             raise DataError(f"{self.input}: {reason}")
@@ -75,27 +78,44 @@ class ScoringRequest:
             return self
         return replace(self, prefix=PREFIX)
 
+    def find_columns(
+        self, names: Sequence[str], signature: Signature, own: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Return the column of the file for each input of the model that it holds.
+
+        It is the one that the request names, else that of the files that the model learned from
+        (`own`), else the one of the input's name. Raises DataError where there is none, and
+        ParamsError for an input that the model does not have.
+        """
+        inputs = {each.name: each for each in signature.inputs}
+        for name in self.inputs:
+            if name not in inputs:
+                hint = suggest_nearest(name, list(inputs)) or f"; known: {', '.join(inputs)}"
+                raise ParamsError(f"--column {name}: the model has no such input{hint}")
+        found = {}
+        for name, each in inputs.items():
+            wanted = [self.inputs[name]] if name in self.inputs else [own.get(name, name), name]
+            present = [column for column in wanted if column in names]
+            if present:
+                found[name] = present[0]
+            elif names and (each.required or name in self.inputs):
+                raise DataError(self._explain_missing(name, wanted[0], names))
+        return found
+
     def check_names(self, names: Sequence[str], signature: Signature) -> None:
-        """Raise DataError for a column that is missing, or that has the name of an answer."""
-        required = [field.name for field in signature.inputs if field.required]
-        if names:  # JSON lines without a line have no columns
-            self._check_required(names, required)
-        for name in names:
-            if names.count(name) > 1:
-                raise DataError(f"{self.input}: duplicate column {name!r}; rename one")
-        for field in self.list_added_columns(signature):
-            if field.name in names:
+        """Raise DataError for a column that has the name of an answer."""
+        for each in self.list_added_columns(signature):
+            if each.name in names:
                 raise DataError(
-                    f"{self.input}: column {field.name!r} has the name of an answer; "
+                    f"{self.input}: column {each.name!r} has the name of an answer; "
                     "add --prefix with another text before the names of answers"
                 )
 
-    def _check_required(self, names: Sequence[str], required: Sequence[str]) -> None:
-        for name in required:
-            if name not in names:
-                listed = ", ".join(map(repr, names[:NUM_NAMES]))
-                more = ", ..." if len(names) > NUM_NAMES else ""
-                hint = suggest_nearest(name, list(names))
-                raise DataError(
-                    f"{self.input}: missing column {name!r}{hint}; found {listed}{more}"
-                )
+    def _explain_missing(self, name: str, column: str, names: Sequence[str]) -> str:
+        listed = ", ".join(map(repr, names[:NUM_NAMES]))
+        more = ", ..." if len(names) > NUM_NAMES else ""
+        hint = suggest_nearest(column, list(names))
+        return (
+            f"{self.input}: missing column {column!r}{hint}; found {listed}{more}; "
+            f"say which one it is: --column {name}=COLUMN"
+        )

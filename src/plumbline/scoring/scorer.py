@@ -1,4 +1,4 @@
-"""Score a file in the memory of a few chunks, reading and writing while the model predicts."""
+"""Score a file in the memory of a few batches, reading and writing while the model predicts."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,18 +13,18 @@ from plumbline.contract.errors import DataError, PlumblineError
 from plumbline.contract.task import Field, Predictor, Signature
 from plumbline.process.files import digest_path
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
-from plumbline.scoring.answers import answer_chunk
-from plumbline.scoring.chunks import Chunk, RowReader, RowWriter
-from plumbline.scoring.formats import create_writer, open_reader
+from plumbline.scoring.answers import answer_rows
 from plumbline.scoring.partial_output import PartialOutput
 from plumbline.scoring.request import ERROR, MODEL, ScoringRequest
+from plumbline.tables.batches import Batch, Table, open_table
+from plumbline.tables.writing import TableWriter, create_writer
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
 
 Columns = Mapping[str, Sequence[Any]]
 # Returns the columns to be added, and the number of rows without an answer.
-AnswerChunk = Callable[[Chunk], tuple[Columns, int]]
+AnswerBatch = Callable[[Batch], tuple[Columns, int]]
 # Gets the number of rows so far, and the share of the input that was read.
 Watch = Callable[[int, float], None]
 
@@ -55,18 +55,20 @@ def score(
     """
     request.check_files()
     signature = bundle.read_signature(model.folder)
-    request = _choose_prefix(request, signature, say)
-    added = request.list_added_columns(signature)
+    source = bundle.read_source(model.folder)
+    own = source.get("columns", {})
     stamp = _stamp_file(request.input)
-    run = _describe_run(model, request, added)
-    with closing(open_reader(request.input, request.output, added)) as reader:
-        request.check_names(reader.names, signature)
-        inputs = [
-            field for field in signature.inputs if field.required or field.name in reader.names
-        ]
+    wanted = [*own.values(), *request.inputs.values(), *(each.name for each in signature.inputs)]
+    refuse_encoding = source.get("encoding") == "refuse"
+    with closing(open_table(request.input, wanted, refuse_encoding=refuse_encoding)) as table:
+        request = _choose_prefix(request, table, signature, say)
+        added = request.list_added_columns(signature)
+        request.check_names(table.names, signature)
+        columns = request.find_columns(table.names, signature, own)
+        run = _describe_run(model, request, added, columns)
         predictor = predictor or load_model(model)
-        answer = _make_answerer(model, predictor, request, replace(signature, inputs=tuple(inputs)))
-        writer = create_writer(request.input, request.output, reader, added)
+        answer = _make_answerer(model, predictor, request, signature, columns)
+        writer = create_writer(request.output, table, added)
         with _explain_write_errors(request.output), PartialOutput(request.output, run) as partial:
             start = time.perf_counter()
             num_before = partial.num_rows
@@ -75,7 +77,7 @@ def score(
             elif num_before:
                 say(f"resuming after row {num_before:,}")
             try:
-                _score_chunks(reader, answer, writer, partial, watch)
+                _score_batches(table, answer, writer, partial, watch)
                 _refuse_changed_input(request.input, stamp)
                 finished = writer.finish(partial.rows)
             except DataError:
@@ -83,6 +85,8 @@ def score(
                 raise
             request.check_output()
             partial.publish(finished)
+        for notice in table.describe():
+            say(notice)
     seconds = time.perf_counter() - start
     return ScoringSummary(
         partial.num_rows, num_before, partial.num_bad, seconds, request.prefix + ERROR
@@ -90,11 +94,10 @@ def score(
 
 
 def _choose_prefix(
-    request: ScoringRequest, signature: Signature, say: Callable[[str], None]
+    request: ScoringRequest, table: Table, signature: Signature, say: Callable[[str], None]
 ) -> ScoringRequest:
     """Rename the answers where the input has a column of such a name, and say so."""
-    with closing(open_reader(request.input, request.output, [])) as reader:
-        chosen = request.choose_prefix(reader.names, signature)
+    chosen = request.choose_prefix(table.names, signature)
     if chosen.prefix != request.prefix:
         say(
             f"{request.input} has a column with the name of an answer; the names of answers begin "
@@ -103,44 +106,43 @@ def _choose_prefix(
     return chosen
 
 
-def _score_chunks(
-    reader: RowReader,
-    answer: AnswerChunk,
-    writer: RowWriter,
+def _score_batches(
+    table: Table,
+    answer: AnswerBatch,
+    writer: TableWriter,
     partial: PartialOutput,
     watch: Watch,
 ) -> None:
     """Append all rows that are missing.
 
-    While a chunk is answered, the next one is read and the one before is written.
+    While a batch is answered, the next one is read and the one before is written.
     """
     num_before = partial.num_rows
-    chunks = (chunk for chunk in reader.read_chunks() if chunk.first_row >= num_before)
+    batches = (batch for batch in table.read_batches() if batch.first_row >= num_before)
     with ThreadPoolExecutor(2) as pool:
         writing: Future[None] | None = None
         if not num_before:
             writing = pool.submit(partial.append, writer.encode_header(), 0, 0)
-        reading = pool.submit(next, chunks, None)
-        while (chunk := reading.result()) is not None:
-            reading = pool.submit(next, chunks, None)
-            columns, num_bad = answer(chunk)
+        reading = pool.submit(_read_next, batches, table)
+        while (read := reading.result()) is not None:
+            batch, share = read
+            reading = pool.submit(_read_next, batches, table)
+            columns, num_bad = answer(batch)
             _wait_for(writing)
-            writing = pool.submit(_append_chunk, partial, writer, chunk, columns, num_bad)
-            watch(chunk.first_row + chunk.num_rows, chunk.share_read)
+            writing = pool.submit(_append_batch, partial, writer, batch, columns, num_bad)
+            watch(batch.first_row + batch.num_rows, share)
         _wait_for(writing)
 
 
-def _append_chunk(
-    partial: PartialOutput, writer: RowWriter, chunk: Chunk, columns: Columns, num_bad: int
+def _read_next(batches: Iterator[Batch], table: Table) -> tuple[Batch, float] | None:
+    batch = next(batches, None)
+    return None if batch is None else (batch, table.measure_progress())
+
+
+def _append_batch(
+    partial: PartialOutput, writer: TableWriter, batch: Batch, columns: Columns, num_bad: int
 ) -> None:
-    try:
-        data = writer.encode_chunk(chunk, columns)
-    except UnicodeEncodeError:
-        raise DataError(
-            f"{chunk.locate_row(0)}, or soon after: unpaired surrogate (half of a character), "
-            "which only .jsonl can hold"
-        ) from None
-    partial.append(data, chunk.num_rows, num_bad)
+    partial.append(writer.encode_batch(batch, columns), batch.num_rows, num_bad)
 
 
 def _wait_for(writing: Future[None] | None) -> None:
@@ -164,39 +166,51 @@ def describe_model(model: "CachedVersion") -> dict[str, str]:
 
 
 def _make_answerer(
-    model: "CachedVersion", predictor: Predictor, request: ScoringRequest, signature: Signature
-) -> AnswerChunk:
+    model: "CachedVersion",
+    predictor: Predictor,
+    request: ScoringRequest,
+    signature: Signature,
+    columns: Mapping[str, str],
+) -> AnswerBatch:
+    """Return what answers a batch; `columns` are those of the file that hold the inputs."""
     label = name_version(model)
+    inputs = tuple(each for each in signature.inputs if each.name in columns)
+    given = replace(signature, inputs=inputs)
 
     def predict(columns: Columns) -> dict[str, list[Any]]:
         return ask_predictor(predictor, columns, request.params, label)
 
-    def answer(chunk: Chunk) -> tuple[Columns, int]:
-        answers = answer_chunk(predict, signature, chunk, request.keep_bad)
+    def answer(batch: Batch) -> tuple[Columns, int]:
+        rows = {name: batch.get_column(column) for name, column in columns.items()}
+        answers = answer_rows(predict, given, rows, request.keep_bad)
         if answers.bad and not request.keep_bad:
             row = min(answers.bad)
             raise DataError(
-                f"{chunk.locate_row(row)}: {answers.bad[row]}; fix it, or add --bad-rows keep to "
+                f"{batch.locate_row(row)}: {answers.bad[row]}; fix it, or add --bad-rows keep to "
                 "write such rows without an answer"
             )
-        columns = dict(answers.columns)
-        columns[MODEL] = [f"{model.name}/{model.version}"] * chunk.num_rows
-        columns[ERROR] = [answers.bad.get(row) for row in range(chunk.num_rows)]
-        named = {request.prefix + name: values for name, values in columns.items()}
+        added = dict(answers.columns)
+        added[MODEL] = [f"{model.name}/{model.version}"] * batch.num_rows
+        added[ERROR] = [answers.bad.get(row) for row in range(batch.num_rows)]
+        named = {request.prefix + name: values for name, values in added.items()}
         return named, len(answers.bad)
 
     return answer
 
 
 def _describe_run(
-    model: "CachedVersion", request: ScoringRequest, added: Sequence[Field]
+    model: "CachedVersion",
+    request: ScoringRequest,
+    added: Sequence[Field],
+    columns: Mapping[str, str],
 ) -> dict[str, Any]:
     """Return all that the output depends on: a run resumes only if this is the same."""
     return {
         "input": {"sha256": digest_path(request.input), "bytes": request.input.stat().st_size},
         "model": describe_model(model),
         "params": dict(request.params),
-        "columns": [field.name for field in added],
+        "columns": [each.name for each in added],
+        "inputs": dict(columns),
     }
 
 

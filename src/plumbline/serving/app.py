@@ -129,10 +129,12 @@ def _add_state_routes(app: FastAPI, router: TrafficRouter) -> None:
 def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
     @app.post("/invocations", name="invocations")
     async def answer_invocations(request: Request) -> Response:
-        signature = router.champion.signature
+        champion = router.champion
         raw = await read_body(request, settings.limits)
         content_type = request.headers.get("content-type", "")
-        parsed = parse_body(raw, content_type, signature, settings.limits.max_rows)
+        parsed = parse_body(
+            raw, content_type, champion.signature, settings.limits.max_rows, champion.own_columns
+        )
         answer = await _answer(request, router, parsed)
         names = list(answer.columns)
         rows = zip(*answer.columns.values(), strict=True)

@@ -34,6 +34,8 @@ class LoadedModel:
     def __init__(self, cached: CachedVersion, predictor: Predictor, limits: Limits) -> None:
         self.cached = cached
         self.signature: Signature = bundle.read_signature(cached.folder)
+        # What the files call its inputs that it learned from.
+        self.own_columns: dict[str, str] = bundle.read_source(cached.folder).get("columns", {})
         self.example: dict[str, list[Any]] = read_json(cached.folder / bundle.SEAL)["example"]
         self._batcher = Batcher(predictor, limits)
 

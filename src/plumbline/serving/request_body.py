@@ -1,33 +1,42 @@
 """Parse the bodies that MLflow's scoring server takes: JSON in four layouts, and CSV."""
 
-import csv
 import io
 import itertools
-import sys
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
+from plumbline.contract.errors import DataError
 from plumbline.contract.task import Field, Signature
 from plumbline.contract.value_types import build_cell_parser
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
 from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
 from plumbline.serving.strict_json import parse_json
-from plumbline.tables.csv_limits import allow_wide_cells
+from plumbline.tables.csv_files import CsvRecords
+from plumbline.tables.text_lines import BYTE_ORDER_MARKS
 
 LAYOUTS = ("inputs", "instances", "dataframe_split", "dataframe_records")
 UTF8 = ("", "charset=utf-8", 'charset="utf-8"')
 
 
 def parse_body(
-    raw: bytes, content_type: str, signature: Signature, max_rows: int
+    raw: bytes,
+    content_type: str,
+    signature: Signature,
+    max_rows: int,
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> InferenceRequest:
-    """Parse a request body and check it against the signature; RequestError if it is not valid."""
+    """Parse a request body and check it against the signature; RequestError if it is not valid.
+
+    CSV may call inputs as `own` says, which maps inputs to columns.
+    """
     match read_media_type(content_type):
         case "application/json":
             columns, params = _read_json(parse_json(raw), signature)
             return build_request(columns, params, signature, max_rows)
         case "text/csv":
-            return build_request(_read_csv(raw, signature, max_rows), {}, signature, max_rows)
+            columns = _read_csv(raw, signature, max_rows, own)
+            return build_request(columns, {}, signature, max_rows)
     raise UnsupportedMediaTypeError("unsupported content type; send application/json or text/csv")
 
 
@@ -107,43 +116,43 @@ def _read_inputs(value: Any, signature: Signature) -> Columns:
     raise BadRequestError("expected a list of rows or an object of columns")
 
 
-def _read_csv(raw: bytes, signature: Signature, max_rows: int) -> Columns:
-    """Read CSV with a header line."""
-    header, *rows = _parse_csv(raw, max_rows)
-    if len(set(header)) != len(header):
-        raise BadRequestError("expected a header line with unique column names")
-    for number, row in enumerate(rows):
-        if len(row) != len(header):
-            raise BadRequestError(
-                f"row {number}: {len(row)} fields, but the header has {len(header)}"
-            )
-    fields = {field.name: field for field in signature.inputs}
-    return {
-        name: _parse_cells(fields.get(name), [row[position] for row in rows])
-        for position, name in enumerate(header)
+def _read_csv(raw: bytes, signature: Signature, max_rows: int, own: Mapping[str, str]) -> Columns:
+    """Read the inputs from CSV with a header line; its other columns are left out.
+
+    `own` maps inputs to what the files call them that the model learned from.
+    """
+    _require_encoding(raw)
+    names = {
+        field.name: (own.get(field.name, field.name), field.name) for field in signature.inputs
     }
-
-
-def _parse_csv(raw: bytes, max_rows: int) -> list[list[str]]:
-    """Return the header and up to `max_rows` + 1 rows: one row too many is enough to refuse."""
+    wanted = list(itertools.chain(*names.values()))
     try:
-        text = io.StringIO(raw.decode("utf-8-sig"), newline="")
-        with allow_wide_cells(sys.maxsize):  # the size of the body is limited
-            not_empty = filter(None, csv.reader(text, strict=True))
-            lines = list(itertools.islice(not_empty, max_rows + 2))
+        records = CsvRecords(io.BufferedReader(io.BytesIO(raw)), "the body", wanted)
+        # One row too many is enough to refuse.
+        rows = [cells for _, cells, _ in itertools.islice(records, max_rows + 1)]
+    except DataError as error:
+        raise BadRequestError(str(error)) from None
+    columns = {}
+    for field in signature.inputs:
+        present = [name for name in names[field.name] if records.header.count(name) == 1]
+        if present:
+            place = records.header.index(present[0])
+            columns[field.name] = _parse_cells(field, [row[place] for row in rows])
+    return columns
+
+
+def _require_encoding(raw: bytes) -> None:
+    """BadRequestError for bytes that are neither UTF-8 nor what a byte order mark proves."""
+    if raw.startswith(tuple(BYTE_ORDER_MARKS)):
+        return
+    try:
+        raw.decode()
     except UnicodeDecodeError as error:
         raise BadRequestError(f"the body is not UTF-8 (byte {error.start})") from None
-    except csv.Error:
-        raise BadRequestError("the body is not valid CSV (unbalanced quotes)") from None
-    if not lines:
-        raise BadRequestError("expected a header line with unique column names")
-    return lines
 
 
-def _parse_cells(field: Field | None, cells: list[str]) -> list[Any]:
-    """Convert a column to the type of its field; one that is unknown is refused later."""
-    if field is None:
-        return cells
+def _parse_cells(field: Field, cells: list[str]) -> list[Any]:
+    """Convert a column to the type of its field."""
     parse = build_cell_parser(field, _parse_nested)
     values = []
     for row, cell in enumerate(cells):

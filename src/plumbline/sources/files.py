@@ -17,6 +17,7 @@ from plumbline.sources.stores import refuse_driver_errors
 from plumbline.tables import formats
 from plumbline.tables.records import ReadRequest, SourceRow
 
+HIDDEN = ("_", ".")  # begins a name that engines take for no data
 NUM_SIBLINGS = 8  # how many files of the folder a message lists
 
 
@@ -44,6 +45,8 @@ def list_local_files(pattern: str, split: str | None) -> list[SourceFile]:
     """Return the files that match `pattern`, sorted; raises DataError where there is none."""
     matches = glob.glob(pattern, recursive=True)  # noqa: PTH207 - unlike Path.glob it takes an absolute pattern
     paths = sorted(path for path in matches if Path(path).is_file())
+    if pattern not in paths:
+        paths = [path for path in paths if _has_content(Path(path))]
     if not paths and Path(pattern).is_file():  # a name that holds [ or ? itself
         paths = [pattern]
     if not paths:
@@ -83,7 +86,7 @@ def check_pins(pins: Mapping[str, str], files: Iterable[SourceFile]) -> None:
 
 def build_file_part(file: SourceFile, name: str) -> SourcePart:
     """Return the rows of `file`, whose ids begin with `name`."""
-    formats.choose_reader(name)  # refuses an ending that none knows
+    formats.find_kind(name)  # refuses an ending that none knows
     facts = {"name": file.shown, "sha256": file.sha256}
     return SourcePart(name, file.split, partial(_read_rows, file, name), facts)
 
@@ -105,6 +108,11 @@ def _compute_digest(file: SourceFile) -> str:
     with refuse_driver_errors(file.shown), file.open() as opened:
         # IO[bytes] has no readinto in typeshed; every binary file that is opened here has it.
         return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+def _has_content(path: Path) -> bool:
+    """Whether it is neither a mark of an engine, such as _SUCCESS, nor a part without a byte."""
+    return not path.name.startswith(HIDDEN) and path.stat().st_size > 0
 
 
 def _explain_no_match(pattern: str) -> str:

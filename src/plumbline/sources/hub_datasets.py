@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.yaml_file import format_value
 from plumbline.sources.source_part import SourcePart
+from plumbline.tables.class_names import name_class
 from plumbline.tables.columns import find_columns
 from plumbline.tables.records import ReadRequest, SourceRow
 
@@ -79,10 +81,27 @@ def _open_splits(name: str, config: str | None, revision: str | None) -> Any:
     from datasets import load_dataset
 
     is_local = _is_folder(name)
-    if is_local and not Path(name).is_dir():
-        raise DataError(f"hf://{name}: no such folder; check data.source")
+    if is_local:
+        _require_files(Path(name))
     with _name_errors(f"hf://{name}"):
         return load_dataset(name, config, revision=None if is_local else revision, streaming=True)
+
+
+def _require_files(folder: Path) -> None:
+    """Raise DataError for no folder, and for one that `save_to_disk` wrote."""
+    if not folder.is_dir():
+        raise DataError(f"hf://{folder}: no such folder; check data.source")
+    if (folder / "state.json").is_file():
+        raise DataError(
+            f"hf://{folder}: a data set that save_to_disk wrote; "
+            f"set data.source: {format_value(f'{folder}/*.arrow')}"
+        )
+    if (folder / "dataset_dict.json").is_file():
+        raise DataError(
+            f"hf://{folder}: data sets that save_to_disk wrote; "
+            f"set data.source.train: {format_value(f'{folder}/train/*.arrow')}, "
+            "and so on for the other splits"
+        )
 
 
 def _read_rows(split: Any, name: str, request: ReadRequest) -> Iterator[SourceRow]:
@@ -99,7 +118,7 @@ def _read_rows(split: Any, name: str, request: ReadRequest) -> Iterator[SourceRo
             place = f"{name}: row {number}"
             values = []
             for column in request.columns:
-                value = _name_class(record.get(column.name), class_names.get(column.name))
+                value = name_class(record.get(column.name), class_names.get(column.name))
                 values.append(column.convert(value, place))
             yield SourceRow(number, values)
 
@@ -133,15 +152,3 @@ def _list_class_names(split: Any, request: ReadRequest) -> dict[str, list[str]]:
         if names:
             class_names[column] = names
     return class_names
-
-
-def _name_class(value: Any, class_names: list[str] | None) -> Any:
-    if class_names is None:
-        return value
-    if isinstance(value, list):
-        return [_name_class(each, class_names) for each in value]
-    if not isinstance(value, int):
-        return value
-    if 0 <= value < len(class_names):
-        return class_names[value]
-    return None  # the hub marks a missing label with -1

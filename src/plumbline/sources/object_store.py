@@ -3,11 +3,12 @@
 import glob
 import hashlib
 import json
+from pathlib import PurePosixPath
 from typing import Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
-from plumbline.sources.files import SourceFile
+from plumbline.sources.files import HIDDEN, SourceFile
 from plumbline.sources.stores import refuse_driver_errors
 
 # How stores call what changes with an object's content, and where there is none, its time.
@@ -24,7 +25,11 @@ def list_stored_files(url: str, split: str | None) -> list[SourceFile]:
     existing = _open_existing(url)
     if not glob.has_magic(url):
         return [SourceFile(url, split, existing[0].open, None)]
-    return [SourceFile(file.full_name, split, file.open, None) for file in existing]
+    return [
+        SourceFile(file.full_name, split, file.open, None)
+        for file in existing
+        if not PurePosixPath(file.path).name.startswith(HIDDEN)
+    ]
 
 
 def read_object_versions(url: str) -> dict[str, Any]:

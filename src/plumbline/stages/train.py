@@ -132,13 +132,13 @@ def learn(
         trainings.locate_speed(candidate).unlink(missing_ok=True)
         with write_aside(trainings.locate_curve(candidate)) as aside:
             aside.write_text("epoch\n", encoding="utf-8")  # nothing was iterated
-        return _publish(learner, task, candidate, "cpu", None)
+        return _publish(learner, params, task, candidate, "cpu", None)
     from plumbline.training import fitting  # seconds of import that a closed form need not wait for
 
     hardware = fitting.fit(learner, params, candidate, must_learn=must_learn, on_epoch=on_epoch)
     if not ranks.is_main():
         return None
-    digest = _publish(learner, task, candidate, hardware.device, hardware.precision)
+    digest = _publish(learner, params, task, candidate, hardware.device, hardware.precision)
     if not keep_checkpoints:
         remove_checkpoints(candidate)
     return digest
@@ -209,7 +209,12 @@ def _describe_bundle(facts: RunFacts, params: Params, name: str, prefix: str) ->
 
 
 def _publish(
-    learner: Learner, task: Task[Params], candidate: str, device: str, precision: str | None
+    learner: Learner,
+    params: Params,
+    task: Task[Params],
+    candidate: str,
+    device: str,
+    precision: str | None,
 ) -> str:
     """Publish the sealed bundle, whole, and return its digest.
 
@@ -220,7 +225,8 @@ def _publish(
     with make_aside_folder(layout.MODELS, candidate) as aside:
         announce("writes the graph that answers")
         learner.save(aside)
-        digest = bundle.seal(aside, task, trainings.name_candidate(candidate))
+        source = params.describe_source()
+        digest = bundle.seal(aside, task, trainings.name_candidate(candidate), source)
         publish(aside, layout.locate_bundle(candidate))
     facts = {"device": device, "precision": precision, "processes": ranks.get_world_size()}
     write_json(trainings.locate_hardware(candidate), describe_machine() | facts)

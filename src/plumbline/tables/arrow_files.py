@@ -1,126 +1,136 @@
 """Parquet and Arrow (Feather, IPC) files, read in batches so that memory does not grow."""
 
 import io
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.arrow_values import list_values
 from plumbline.tables.byte_stream import open_seekable
+from plumbline.tables.class_names import list_class_names, name_classes, remove_class_names
 from plumbline.tables.columns import find_columns
-from plumbline.tables.records import PIECE_ROWS, ReadRequest, SourceRow, WantedColumn
+from plumbline.tables.records import (
+    CHUNK_ROWS,
+    ReadRequest,
+    SourceRow,
+    WantedColumn,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CHUNK_ROWS = 4096  # that are Python objects at once
+READ_BYTES = 2**20  # at a time, of each column: else whole row groups stay in memory
 ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
 
 
-@dataclass(frozen=True)
-class RowGroups:
-    """Row groups of a Parquet file that follow each other."""
+class ArrowTable:
+    """An open file of Parquet (`kind` is parquet) or Arrow; close it when it was read.
 
-    numbers: range
-    num_rows_before: int
+    Numbered classes of the datasets library get the names that the file has for them.
+    """
+
+    def __init__(self, stream: io.BufferedReader, name: str, kind: str) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self._name = name
+        self._kind = kind
+        self._stack = ExitStack()
+        self.num_rows: int | None = None  # None: known when they were read
+        self._num_read = 0
+        with self._name_errors():
+            file = self._stack.enter_context(open_seekable(stream))
+            if kind == "parquet":
+                self._file = pq.ParquetFile(file, buffer_size=READ_BYTES, pre_buffer=False)
+                self.num_rows = self._file.metadata.num_rows
+                schema = self._file.schema_arrow
+            else:
+                is_stream = file.read(len(ARROW_FILE_MAGIC)) != ARROW_FILE_MAGIC
+                file.seek(0)
+                self._file = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
+                schema = self._file.schema
+        self._class_names = list_class_names(schema)
+        self.schema: pa.Schema = remove_class_names(schema, self._class_names)
 
     @property
-    def are_first(self) -> bool:
-        """Whether the file begins with them."""
-        return self.numbers.start == 0
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.schema.names)
 
+    def list_flat_columns(self) -> list[str]:
+        """List the columns that hold single values, or lists of texts."""
+        return [field.name for field in self.schema if _is_flat(field.type)]
 
-def cut_parquet(stream: io.BufferedReader, name: str) -> list[RowGroups]:
-    """Return the row groups of a Parquet file, together as many as have PIECE_ROWS rows."""
-    import pyarrow.parquet as pq
+    def close(self) -> None:
+        """Close the file."""
+        self._stack.close()
 
-    with open_seekable(stream) as file, _name_errors(name, "Parquet"):
-        metadata = pq.ParquetFile(file).metadata
-        sizes = [metadata.row_group(group).num_rows for group in range(metadata.num_row_groups)]
-    pieces = []
-    start, num_rows_before, num_rows = 0, 0, 0
-    for end, size in enumerate(sizes, 1):
-        num_rows += size
-        if num_rows >= PIECE_ROWS or end == len(sizes):
-            pieces.append(RowGroups(range(start, end), num_rows_before))
-            num_rows_before += num_rows
-            start, num_rows = end, 0
-    return pieces or [RowGroups(range(0), 0)]
+    def read_batches(self, columns: list[str] | None = None) -> "Iterator[pa.RecordBatch]":
+        """Yield all rows in order, with these columns at least."""
+        batches = self._read_all(columns)
+        while True:
+            with self._name_errors():
+                batch = next(batches, None)
+            if batch is None:
+                return
+            self._num_read += batch.num_rows
+            for start in range(0, batch.num_rows, CHUNK_ROWS):
+                yield name_classes(batch.slice(start, CHUNK_ROWS), self._class_names)
 
-
-def read_parquet(
-    stream: io.BufferedReader, name: str, request: ReadRequest, groups: RowGroups | None = None
-) -> Iterator[SourceRow]:
-    """Yield the rows of a Parquet file, or of some of its row groups, numbered from 1 in the file.
-
-    What there is to note of the file is noted with its first row group.
-    """
-    import pyarrow.parquet as pq
-
-    with open_seekable(stream) as file, _name_errors(name, "Parquet"):
-        table = pq.ParquetFile(file)
-        if groups is None:
-            groups = RowGroups(range(table.num_row_groups), 0)
-        request = request if groups.are_first else request.silence()
-        find_columns(name, table.schema_arrow.names, request)
-        batches = table.iter_batches(
-            CHUNK_ROWS, row_groups=list(groups.numbers), columns=list(request.names)
-        )
-        yield from _read_batches(batches, name, request, groups.num_rows_before)
-
-
-def read_arrow(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    """Yield the rows of an Arrow file or stream, numbered from 1."""
-    import pyarrow as pa
-
-    with open_seekable(stream) as file, _name_errors(name, "Arrow"):
-        if file.read(len(ARROW_FILE_MAGIC)) == ARROW_FILE_MAGIC:
-            table = pa.ipc.open_file(file)
-            batches = (table.get_batch(index) for index in range(table.num_record_batches))
+    def _read_all(self, columns: list[str] | None) -> "Iterator[pa.RecordBatch]":
+        if self._kind == "parquet":
+            yield from self._file.iter_batches(CHUNK_ROWS, columns=columns, use_threads=False)
+        elif hasattr(self._file, "num_record_batches"):
+            for index in range(self._file.num_record_batches):
+                yield self._file.get_batch(index)
         else:
-            file.seek(0)
-            table = pa.ipc.open_stream(file)
-            batches = table
-        find_columns(name, table.schema.names, request)
-        yield from _read_batches(batches, name, request, 0)
+            yield from self._file
+
+    @contextmanager
+    def _name_errors(self) -> Iterator[None]:
+        """Turn errors of pyarrow into DataErrors that name the file."""
+        import pyarrow as pa
+
+        try:
+            yield
+        except (pa.ArrowException, OSError) as error:
+            reason = " ".join(str(error).split())[:200]
+            where = f"after row {self._num_read:,}: " if self._num_read else ""
+            raise DataError(
+                f"{self._name}: {where}cannot be read as {self._kind.capitalize()} ({reason}); "
+                "write or download it again"
+            ) from None
 
 
-def _read_batches(
-    batches: Iterable["pa.RecordBatch"], name: str, request: ReadRequest, number: int
+def read_arrow(
+    stream: io.BufferedReader, name: str, kind: str, request: ReadRequest
 ) -> Iterator[SourceRow]:
-    """Yield all rows; `number` is that of the row before them."""
-    for batch in batches:
-        for start in range(0, batch.num_rows, CHUNK_ROWS):
-            columns = []
-            for column in request.columns:
-                values = batch.column(column.name).slice(start, CHUNK_ROWS)
-                columns.append(_convert_values(column, values, name, number + 1))
+    """Yield the rows of a Parquet or Arrow file, numbered from 1."""
+    with closing(ArrowTable(stream, name, kind)) as table:
+        find_columns(name, table.names, request)
+        number = 0
+        for batch in table.read_batches(list(request.names)):
+            columns = [_convert_values(each, batch, name, number + 1) for each in request.columns]
             for row in zip(*columns, strict=True):
                 number += 1
                 yield SourceRow(number, row)
 
 
 def _convert_values(
-    column: WantedColumn, values: "pa.Array", name: str, first: int
+    column: WantedColumn, batch: "pa.RecordBatch", name: str, first: int
 ) -> list[str | None]:
     def describe_place(position: int) -> str:
         return f"{name}:{first + position}: column {column.name!r}"
 
-    listed = list_values(values, describe_place)
+    listed = list_values(batch.column(column.name), describe_place)
     return [column.convert(value, f"{name}:{row}") for row, value in enumerate(listed, first)]
 
 
-@contextmanager
-def _name_errors(name: str, kind: str) -> Iterator[None]:
-    """Turn errors of pyarrow into DataErrors that name the file."""
+def _is_flat(kind: "pa.DataType") -> bool:
     import pyarrow as pa
 
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())[:200]
-        raise DataError(
-            f"{name}: cannot be read as {kind} ({reason}); write or download it again"
-        ) from None
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        kind = kind.value_type
+        return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    return not pa.types.is_nested(kind)

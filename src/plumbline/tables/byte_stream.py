@@ -41,7 +41,7 @@ def open_stream(
 ) -> io.BufferedReader:
     """Return the bytes of `file`, decompressed where its name says that it is compressed.
 
-    Raises DataError for an empty file, a Git LFS pointer or an archive.
+    Raises DataError for a Git LFS pointer, an archive or a page.
     """
     wrap = _DecompressedFile if is_compressed(name) else _CheckedFile
     stream: io.BufferedReader = io.BufferedReader(wrap(file, name, guard), BUFFER_BYTES)
@@ -73,8 +73,6 @@ def open_seekable(stream: io.BufferedReader) -> Iterator[IO[bytes]]:
 
 
 def _check_head(head: bytes, name: str) -> None:
-    if not head:
-        raise DataError(f"{name}: the file is empty (0 bytes)")
     if head.startswith(b"version https://git-lfs"):
         raise DataError(f"{name}: a Git LFS pointer, not the data itself; run `git lfs pull`")
     if head.startswith(GZIP_MAGIC):

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.yaml_file import format_value
 from plumbline.tables.records import ReadRequest, WantedColumn
 
 NUM_NAMES = 30  # how many columns of a header a message lists
@@ -46,7 +47,7 @@ def _explain_missing(
 def _suggest_remedy(column: WantedColumn, unused: list[str]) -> str:
     candidate = _guess_column(column, unused)
     if candidate:
-        return f"  is it {candidate!r}? then set {column.key}: {candidate}"
+        return f"  is it {candidate!r}? then set {column.key}: {format_value(candidate)}"
     return f"  {column.remedy or f'set {column.key} to the column that holds it'}"
 
 

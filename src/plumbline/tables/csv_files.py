@@ -3,7 +3,8 @@
 import csv
 import io
 import itertools
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.columns import find_columns
@@ -13,90 +14,161 @@ from plumbline.tables.records import ReadRequest, SourceRow
 from plumbline.tables.text_lines import MAX_LINE, DecodedLines
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line that spreadsheets write
+CUT_SAMPLE = "unexpected end of data"  # how the csv module says it
 
 # The line that each record begins on, its cells, and whether bytes were replaced in it.
-Records = Iterator[tuple[int, list[str], bool]]
+Record = tuple[int, list[str], bool]
+
+
+class CsvRecords:
+    """Iterate over the rows below the header, which has as many cells as each of them.
+
+    A line that repeats the header, as in files that were joined, is left out.
+    """
+
+    def __init__(
+        self,
+        stream: io.BufferedReader,
+        name: str,
+        wanted: Sequence[str] = (),
+        *,
+        refuse_encoding: bool = False,
+    ) -> None:
+        if not stream.peek(1):
+            raise DataError(f"{name}: the file is empty (0 bytes)")
+        self._name = name
+        self._lines = DecodedLines(stream, name, refuse_encoding)
+        self._repeats: list[int] = []  # lines of the header
+        first_line = next(self._lines, "")
+        refuse_json(first_line, name)
+        declared = DECLARED.fullmatch(first_line.rstrip("\r\n"))
+        if declared:
+            first_line = next(self._lines, "")
+        self.delimiter = declared[1] if declared else _detect_delimiter(first_line, wanted)
+        self.line_end = "\r\n" if first_line.endswith("\r\n") else "\n"
+        skips_blanks = _has_blanks_before_quotes(self._lines.sample, self.delimiter)
+        self._records = self._parse(first_line, skips_blanks)
+        _, self.header, _ = next(self._records, (1, [], False))
+        if not self.header:
+            raise DataError(
+                f"{name}: no line with the names of the columns; fill the file, or leave it out"
+            )
+
+    def __iter__(self) -> Iterator[Record]:
+        for number, cells, repaired in self._records:
+            if len(cells) != len(self.header):
+                raise DataError(self._explain_cells(number, len(cells)))
+            if cells == self.header and len(cells) > 1:
+                self._repeats.append(number)
+            else:
+                yield number, cells, repaired
+
+    def get_offset(self) -> int:
+        """Return how many bytes were read, decompressed."""
+        return self._lines.offset
+
+    def describe(self) -> list[str]:
+        """Say how the file was read; call it after the last row."""
+        notices = self._lines.describe()
+        if self._repeats:
+            notices.append(
+                f"{self._name}:{self._repeats[0]}: the names of the columns again, left out "
+                f"(lines of this kind: {len(self._repeats):,}); were files joined?"
+            )
+        return notices
+
+    def _parse(self, first_line: str, skips_blanks: bool) -> Iterator[Record]:
+        """Yield each record that is not an empty line."""
+        with allow_wide_cells(MAX_LINE):
+            reader = csv.reader(
+                itertools.chain([first_line], self._lines),
+                delimiter=self.delimiter,
+                strict=True,
+                skipinitialspace=skips_blanks,
+            )
+            begin = self._lines.number
+            while True:
+                try:
+                    cells = next(reader)
+                except StopIteration:
+                    return
+                except csv.Error as error:
+                    raise DataError(
+                        _explain_error(error, self._name, begin, self._lines.number)
+                    ) from None
+                repaired = self._lines.take_repaired()
+                if cells:
+                    yield begin, cells, repaired
+                begin = self._lines.number + 1
+
+    def _explain_cells(self, number: int, num_cells: int) -> str:
+        num_names = len(self.header)
+        place = f"{self._name}:{number}: {num_cells} cells where the header has {num_names}"
+        if num_cells < num_names and not self._lines.is_ended:
+            return f"{place}: the file is cut off in this row; fetch it again"
+        separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))
+        return (
+            f"{place} (separated by {separator}); put double quotes around a cell that contains one"
+        )
 
 
 def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
     """Yield the rows after the header, numbered by the line each begins on (the header's is 1)."""
-    lines = DecodedLines(stream, name, request.refuse_encoding)
-    with allow_wide_cells(MAX_LINE):
-        delimiter, records = _begin_records(lines, name, request.names)
-        expected = "\t" if ".tsv" in name.lower() else ","
-        if delimiter != expected:
-            request.notices.append(
-                f"{name}: cells are separated by {DELIMITERS[delimiter]}, "
-                f"not {DELIMITERS[expected]}"
-            )
-        header = _read_header(records, name)
-        indices = find_columns(name, header, request)
-        for number, cells, repaired in records:
-            if len(cells) != len(header):
-                place = f"{name}:{number}: {len(cells)} cells where the header has {len(header)}"
-                if len(cells) < len(header) and not lines.is_ended:
-                    raise DataError(f"{place}: the file is cut off in this row; fetch it again")
-                raise DataError(
-                    f"{place} (separated by {DELIMITERS[delimiter]}); "
-                    "put double quotes around a cell that contains one"
-                )
-            yield SourceRow(number, [cells[index] for index in indices], repaired)
-    request.notices.extend(lines.describe())
+    records = CsvRecords(stream, name, request.names, refuse_encoding=request.refuse_encoding)
+    expected = "\t" if ".tsv" in name.lower() else ","
+    if records.delimiter != expected:
+        separator = DELIMITERS.get(records.delimiter, repr(records.delimiter))
+        request.notices.append(
+            f"{name}: cells are separated by {separator}, not {DELIMITERS[expected]}"
+        )
+    indices = find_columns(name, records.header, request)
+    for number, cells, repaired in records:
+        yield SourceRow(number, [cells[index] for index in indices], repaired)
+    request.notices.extend(records.describe())
 
 
-def read_csv_names(stream: io.BufferedReader, name: str) -> list[str]:
-    """Return the names of all columns, separated by what gives most of them."""
-    lines = DecodedLines(stream, name, refuse_encoding=False)
-    with allow_wide_cells(MAX_LINE):
-        _, records = _begin_records(lines, name, wanted=())
-        return _read_header(records, name)
-
-
-def _begin_records(lines: DecodedLines, name: str, wanted: tuple[str, ...]) -> tuple[str, Records]:
-    """Return the delimiter, and all records from the header on."""
-    header_line = next(lines, "")
-    refuse_json(header_line, name)
-    delimiter = _detect_delimiter(header_line, wanted)
-    return delimiter, _parse_records(header_line, lines, name, delimiter)
-
-
-def _read_header(records: Records, name: str) -> list[str]:
-    for _, header, _ in records:
-        return header
-    raise DataError(
-        f"{name}: no line with the names of the columns; fill the file, or leave it out"
-    )
-
-
-def _parse_records(header_line: str, lines: DecodedLines, name: str, delimiter: str) -> Records:
-    """Yield each record that is not an empty line."""
-    all_lines = itertools.chain([header_line], lines)
-    reader = csv.reader(all_lines, delimiter=delimiter, strict=True)
-    begin = 1
-    while True:
-        try:
-            cells = next(reader)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise DataError(_explain_error(error, name, begin, lines.number)) from None
-        repaired = lines.take_repaired()
-        if cells:
-            yield begin, cells, repaired
-        begin = lines.number + 1
-
-
-def _detect_delimiter(header_line: str, wanted: tuple[str, ...]) -> str:
+def _detect_delimiter(header_line: str, wanted: Sequence[str]) -> str:
     """The delimiter that gives most of the wanted columns; among equal ones, most columns."""
 
     def count_columns(delimiter: str) -> tuple[int, int]:
         try:
             cells = next(csv.reader([header_line], delimiter=delimiter))
-        except csv.Error:
+        except (csv.Error, StopIteration):
             return 0, 0
         return len(set(cells) & set(wanted)), len(cells)
 
     return max(DELIMITERS, key=count_columns)
+
+
+def _has_blanks_before_quotes(sample: str, delimiter: str) -> bool:
+    """Whether blanks between a delimiter and a cell belong to neither, as in `1, "two, three"`.
+
+    That is so where such a cell would begin with a quote, and all rows get as many cells.
+    """
+    if not re.search(f'{re.escape(delimiter)} +"', sample):
+        return False
+    lines = [f"{line}\n" for line in sample.split("\n")[:-1]]
+    plain = _parse_sample(lines, delimiter, skips_blanks=False)
+    skipping = _parse_sample(lines, delimiter, skips_blanks=True)
+    if len({len(row) for row in skipping}) != 1:
+        return False
+    return any(
+        cell.startswith(" ") and cell.lstrip(" ").startswith('"') and cell not in after
+        for before, after in zip(plain, skipping, strict=False)
+        for cell in before
+    )
+
+
+def _parse_sample(lines: list[str], delimiter: str, *, skips_blanks: bool) -> list[list[str]]:
+    """Parse whole rows of the beginning of a file; none where a row is not valid."""
+    rows: list[list[str]] = []
+    reader = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=skips_blanks)
+    try:
+        rows.extend(row for row in reader if row)
+    except csv.Error as error:
+        return rows if CUT_SAMPLE in str(error) else []
+    return rows
 
 
 def _explain_error(error: csv.Error, name: str, begin: int, end: int) -> str:

@@ -1,25 +1,22 @@
 """From an open file to rows, by the ending of its name."""
 
-import io
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import PurePath
 from typing import IO
 
 from plumbline.contract.errors import DataError
-from plumbline.tables.arrow_files import RowGroups, cut_parquet, read_arrow, read_parquet
+from plumbline.tables.arrow_files import ArrowTable, read_arrow
 from plumbline.tables.byte_stream import (
     GZIP_ENDING,
     Guard,
     guard_system_errors,
-    is_compressed,
     open_stream,
 )
-from plumbline.tables.csv_files import read_csv
-from plumbline.tables.jsonl_files import ARRAY_REMEDY, read_jsonl
+from plumbline.tables.csv_files import CsvRecords, read_csv
+from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonRecords, read_jsonl
 from plumbline.tables.records import ReadRequest, SourceRow
 
-ReadFormat = Callable[[io.BufferedReader, str, ReadRequest], Iterator[SourceRow]]
 KNOWN_ENDINGS = (
     ".csv, .tsv, .txt (with a header), .jsonl, .ndjson, .parquet, .arrow, .feather; "
     "each also with .gz"
@@ -30,43 +27,52 @@ def read_rows(
     file: IO[bytes],
     name: str,
     request: ReadRequest,
-    groups: RowGroups | None = None,
     guard: Guard = guard_system_errors,
 ) -> Iterator[SourceRow]:
-    """Yield the rows of `file`, which is closed at the end; DataError names the file and row.
+    """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
+    with file:
+        kind = find_kind(name)
+        stream = open_stream(file, name, guard)
+        match kind:
+            case "csv":
+                yield from read_csv(stream, name, request)
+            case "jsonl":
+                yield from read_jsonl(stream, name, request)
+            case _:
+                yield from read_arrow(stream, name, kind, request)
 
-    `groups` is a piece of a file that has pieces; None: all rows.
+
+def list_columns(file: IO[bytes], name: str) -> list[str]:
+    """Return the names of the columns that hold single values or lists of texts, in their order.
+
+    What has no name, or the name of another column, cannot be asked for.
     """
-    read_format = choose_reader(name)
-    if groups is not None:
-        read_format = partial(read_parquet, groups=groups)
     with file:
-        yield from read_format(open_stream(file, name, guard), name, request)
+        kind = find_kind(name)
+        stream = open_stream(file, name)
+        match kind:
+            case "csv":
+                names = CsvRecords(stream, name).header
+            case "jsonl":
+                names = _list_keys(JsonRecords(stream, name))
+            case _:
+                with closing(ArrowTable(stream, name, kind)) as table:
+                    names = table.list_flat_columns()
+    return [column for column in names if column.strip() and names.count(column) == 1]
 
 
-def has_pieces(name: str) -> bool:
-    """Whether a file of this name can be read from the middle: a compressed one cannot."""
-    return choose_reader(name) is read_parquet and not is_compressed(name)
-
-
-def cut_rows(file: IO[bytes], name: str, guard: Guard = guard_system_errors) -> list[RowGroups]:
-    """Return the pieces of `file`, which is closed then; DataError where it is damaged."""
-    with file:
-        return cut_parquet(open_stream(file, name, guard), name)
-
-
-def choose_reader(name: str) -> ReadFormat:
-    """Return what reads a file of this name; DataError where no reader knows its ending."""
+def find_kind(name: str) -> str:
+    """Return csv, jsonl, parquet or arrow; DataError where no reader knows the ending of a name."""
     suffix = PurePath(name.lower().removesuffix(GZIP_ENDING)).suffix
     match suffix:
         case ".csv" | ".tsv" | ".txt":
-            return read_csv
+            return "csv"
         case ".jsonl" | ".ndjson":
-            return read_jsonl
+            return "jsonl"
         case ".parquet" | ".pq":
-            return read_parquet
+            return "parquet"
         case ".arrow" | ".feather" | ".ipc":
-            return read_arrow
+            return "arrow"
     if suffix == ".json":
         raise DataError(
             f"{name}: no reader for .json; if it is one array, {ARRAY_REMEDY}; "
@@ -74,3 +80,18 @@ def choose_reader(name: str) -> ReadFormat:
         )
     ending = suffix or "a name without an ending"
     raise DataError(f"{name}: no reader for {ending}; known: {KNOWN_ENDINGS}")
+
+
+def _list_keys(records: JsonRecords) -> list[str]:
+    """List the keys whose values are neither objects nor lists of other things than texts."""
+    nested = {
+        key
+        for _, record, _ in records.head
+        for key, value in record.items()
+        if isinstance(value, dict) or (isinstance(value, list) and not _is_text_list(value))
+    }
+    return [name for name in records.names if name not in nested]
+
+
+def _is_text_list(items: list[object]) -> bool:
+    return all(isinstance(item, str) for item in items)

@@ -4,50 +4,80 @@ import io
 import json
 import math
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.columns import find_columns
-from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
+from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS, ReadRequest, SourceRow
 from plumbline.tables.text_lines import DecodedLines
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
 
+# The line of each object, the object, and whether bytes or characters were replaced in it.
+Record = tuple[int, dict[str, Any], bool]
+
+
+class JsonRecords:
+    """Iterate over the objects of a file; empty lines are ignored."""
+
+    def __init__(
+        self, stream: io.BufferedReader, name: str, *, refuse_encoding: bool = False
+    ) -> None:
+        self._name = name
+        self._lines = DecodedLines(stream, name, refuse_encoding)
+        self._records = self._parse()
+        self.head = self._read_head()  # an object may lack what others have
+        self.names = list(dict.fromkeys(key for _, record, _ in self.head for key in record))
+
+    def __iter__(self) -> Iterator[Record]:
+        return chain(self.head, self._records)
+
+    def get_offset(self) -> int:
+        """Return how many bytes were read, decompressed."""
+        return self._lines.offset
+
+    def describe(self) -> list[str]:
+        """Say how the file was read; call it after the last object."""
+        return self._lines.describe()
+
+    def _read_head(self) -> list[Record]:
+        """Read as many objects as are held in memory at once."""
+        head: list[Record] = []
+        for record in self._records:
+            head.append(record)
+            if len(head) == CHUNK_ROWS or self._lines.offset > CHUNK_CHARS:
+                break
+        return head
+
+    def _parse(self) -> Iterator[Record]:
+        for line in self._lines:
+            repaired = self._lines.take_repaired()
+            if not line.strip():
+                continue
+            record = _parse_object(line, f"{self._name}:{self._lines.number}")
+            if "\\ud" in line or "\\uD" in line:
+                complete = _complete_characters(record)
+                repaired = repaired or complete != record
+                record = complete
+            yield self._lines.number, record, repaired
+
 
 def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
     """Yield one row for each line that is not empty, numbered by its line."""
-    lines = DecodedLines(stream, name, request.refuse_encoding)
-    is_first = True
-    for line in lines:
-        repaired = lines.take_repaired()
-        if not line.strip():
-            continue
-        place = f"{name}:{lines.number}"
-        record = _parse_object(line, place)
-        if is_first:
-            find_columns(name, list(record), request)
-            is_first = False
-        values = [_convert_value(column, record, place) for column in request.columns]
-        if "\\ud" in line or "\\uD" in line:
-            complete = [value and replace_surrogates(value) for value in values]
-            repaired = repaired or complete != values
-            values = complete
-        yield SourceRow(lines.number, values, repaired)
-    request.notices.extend(lines.describe())
+    records = JsonRecords(stream, name, refuse_encoding=request.refuse_encoding)
+    if records.head:
+        find_columns(name, records.names, request)
+    for number, record, repaired in records:
+        place = f"{name}:{number}"
+        values = [column.convert(record.get(column.name), place) for column in request.columns]
+        yield SourceRow(number, values, repaired)
+    request.notices.extend(records.describe())
 
 
 def replace_surrogates(value: str) -> str:
     r"""Replace unpaired surrogates by `?`: an escape such as \ud83d alone is not a character."""
     return value.encode("utf-8", "replace").decode()
-
-
-def read_first_object(stream: io.BufferedReader, name: str) -> dict[str, Any]:
-    """Return the first object of a file; an empty one if there is none."""
-    lines = DecodedLines(stream, name, refuse_encoding=False)
-    for line in lines:
-        if line.strip():
-            return _parse_object(line, f"{name}:{lines.number}")
-    return {}
 
 
 def refuse_json(line: str, name: str) -> None:
@@ -66,13 +96,15 @@ def _is_object(line: str) -> bool:
         return False
 
 
-def _convert_value(column: WantedColumn, record: dict[str, Any], place: str) -> str | None:
-    value = record.get(column.name)
-    if isinstance(value, float) and math.isinf(value):  # such as 1e400
-        raise DataError(
-            f"{place}: column {column.name!r}: a number beyond the range of a double; correct it"
-        )
-    return column.convert(value, place)
+def _complete_characters(value: Any) -> Any:
+    """Return a value of JSON without unpaired surrogates, at any depth."""
+    if isinstance(value, str):
+        return replace_surrogates(value)
+    if isinstance(value, list):
+        return [_complete_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {replace_surrogates(key): _complete_characters(each) for key, each in value.items()}
+    return value
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,9 +116,22 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
+def _parse_number(text: str) -> float:
+    """Return a number, or the NaN that Python and pandas write for a missing value."""
+    value = float(text)
+    if math.isinf(value):  # such as 1e400
+        raise ValueError("a number beyond the range of a double")
+    return value
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_build_object, parse_float=_parse_number, parse_constant=_parse_number
+)
+
+
 def _parse_object(line: str, place: str) -> dict[str, Any]:
     try:
-        record = json.loads(line, object_pairs_hook=_build_object)
+        record = DECODER.decode(line)
     except (ValueError, RecursionError) as error:
         if line.lstrip().startswith("["):
             raise DataError(f"{place}: not a JSON object on one line: {ARRAY_REMEDY}") from None

@@ -11,7 +11,9 @@ from typing import Any
 
 from plumbline.contract.errors import DataError
 
-PIECE_ROWS = 50_000  # of a piece, at least, but for the last one of a part
+# Of what is Python objects at once; a single row may be longer.
+CHUNK_ROWS = 1024
+CHUNK_CHARS = 8 * 2**20
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,6 @@ class ReadRequest:
     def names(self) -> tuple[str, ...]:
         """The names of the wanted columns, in order."""
         return tuple(column.name for column in self.columns)
-
-    def silence(self) -> "ReadRequest":
-        """Return the same request, whose notices nobody reads."""
-        return ReadRequest(self.columns, self.refuse_encoding)
 
 
 @dataclass(slots=True)

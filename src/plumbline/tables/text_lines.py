@@ -7,9 +7,17 @@ from plumbline.contract.errors import DataError
 from plumbline.tables.byte_stream import UTF8_BOM
 
 MAX_LINE = 16 * 2**20  # bytes
+# Bytes do not say which 8-bit or East Asian encoding they are: a wrong one gives wrong letters.
+CONVERT = "convert the file from the encoding that it was written in (iconv -f ENCODING -t UTF-8)"
 HEAD_BYTES = 200
 SAMPLE_BYTES = 2**16
-UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
+BYTE_ORDER_MARKS = {  # but that of UTF-8; the longer ones first
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\x84\x31\x95\x33": "gb18030",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
 # Python escapes a byte that is not UTF-8 as one of these characters (surrogateescape, PEP 383).
 ESCAPED_BYTES = {chr(0xDC00 + byte) for byte in range(0x80, 0x100)}
 WINDOWS_1252 = {
@@ -26,11 +34,14 @@ class DecodedLines:
         self._name = name
         self._refuse_encoding = refuse_encoding
         self._repaired = False
-        self._offset = 0
+        self.offset = 0  # bytes that were read
         self._num_repaired = 0
         self._is_ended = True  # the last line has a line end
         self._num_utf8 = 0  # lines with characters beyond ASCII that are valid UTF-8
-        self._read_line = _choose_line_reader(stream, name)
+        encoding = _find_encoding(stream)
+        # The beginning of the file, as far as it is clear.
+        self.sample = stream.peek()[:SAMPLE_BYTES].decode(encoding or "utf-8", "replace")
+        self._read_line = _choose_line_reader(stream, name, encoding)
 
     def __iter__(self) -> Iterator[str]:
         return self
@@ -48,13 +59,13 @@ class DecodedLines:
             )
         if self.number == 1 and raw.startswith(UTF8_BOM):
             raw = raw.removeprefix(UTF8_BOM)
-            self._offset = len(UTF8_BOM)
+            self.offset = len(UTF8_BOM)
         try:
             text = raw.decode()
             self._num_utf8 += len(text) != len(raw)
         except UnicodeDecodeError as error:
             text = self._repair(raw, error)
-        self._offset += len(raw)
+        self.offset += len(raw)
         return text
 
     @property
@@ -86,10 +97,7 @@ class DecodedLines:
         if not self._num_repaired:
             return None
         if self._num_utf8 == 0:
-            return (
-                f"{self._name}: not UTF-8, looks like Latin-1; "
-                f"lines read as Windows-1252: {self._num_repaired:,}"
-            )
+            return f"{self._name}: not UTF-8; lines read as Windows-1252: {self._num_repaired:,}"
         return (
             f"{self._name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
             "those bytes were read as Windows-1252, or as U+FFFD where it has no such character"
@@ -103,16 +111,14 @@ class DecodedLines:
         return raw.decode("utf-8", "surrogateescape").translate(WINDOWS_1252)
 
     def _explain_refusal(self, raw: bytes, error: UnicodeDecodeError) -> str:
-        byte = f"byte 0x{raw[error.start]:02x} at offset {self._offset + error.start}"
+        byte = f"byte 0x{raw[error.start]:02x} at offset {self.offset + error.start}"
         if self._num_utf8 or _has_utf8(raw + self._stream.peek()):
-            fault = "not UTF-8"
             remedy = "fix the row"
         else:
-            fault = "not UTF-8, looks like Latin-1"
-            remedy = "convert the file (iconv -f WINDOWS-1252 -t UTF-8)"
+            remedy = CONVERT
         return (
-            f"{self._name}:{self.number}: {fault}: {byte}; "
-            f"{remedy}, or set data.policies.encoding: replace"
+            f"{self._name}:{self.number}: not UTF-8: {byte}; "
+            f"{remedy}, or set data.policies.encoding: replace (it reads Windows-1252)"
         )
 
 
@@ -122,11 +128,20 @@ def _has_utf8(sample: bytes) -> bool:
     return any(char > "\x7f" and char not in ESCAPED_BYTES for char in text)
 
 
-def _choose_line_reader(stream: io.BufferedReader, name: str) -> Callable[[int], bytes]:
-    """Return `readline(limit)` in UTF-8 bytes: that of the stream, or one that converts UTF-16."""
+def _find_encoding(stream: io.BufferedReader) -> str | None:
+    """Return the encoding that a byte order mark proves; None: UTF-8, or what is not clear."""
+    head = stream.peek(HEAD_BYTES)
+    marks = (mark for mark in BYTE_ORDER_MARKS if head.startswith(mark))
+    return BYTE_ORDER_MARKS.get(next(marks, b""))
+
+
+def _choose_line_reader(
+    stream: io.BufferedReader, name: str, encoding: str | None
+) -> Callable[[int], bytes]:
+    """Return `readline(limit)` in UTF-8 bytes: that of the stream, or one that converts."""
+    if encoding:
+        return _convert_lines(stream, name, encoding)
     head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
-    if head.startswith(UTF16_BOMS):
-        return _convert_utf16(stream, name)
     if head.count(0) * 3 > len(head):
         raise DataError(f"{name}: looks like UTF-16 without a byte order mark; save it as UTF-8")
     sample = stream.peek(SAMPLE_BYTES)
@@ -137,15 +152,16 @@ def _choose_line_reader(stream: io.BufferedReader, name: str) -> Callable[[int],
     return stream.readline
 
 
-def _convert_utf16(stream: io.BufferedReader, name: str) -> Callable[[int], bytes]:
-    text = io.TextIOWrapper(stream, encoding="utf-16", newline="")
+def _convert_lines(stream: io.BufferedReader, name: str, encoding: str) -> Callable[[int], bytes]:
+    text = io.TextIOWrapper(stream, encoding=encoding, newline="")
+    shown = encoding.upper()
 
     def read_line(limit: int) -> bytes:
         try:
             return text.readline(limit).encode()
         except UnicodeError:
             raise DataError(
-                f"{name}: starts as UTF-16 but is not valid UTF-16; save it as UTF-8"
+                f"{name}: starts as {shown} but is not valid {shown}; save it as UTF-8"
             ) from None
 
     return read_line

@@ -525,6 +525,23 @@ class TextParams(Params):
         """Map the address of each source to its pinned SHA-256, if it has one."""
         return {address: self.data.sha256.get(address) for address in self.data.list_sources()}
 
+    def describe_source(self) -> dict[str, Any]:
+        """Say what the files call text and label, and whether bytes that are not UTF-8 are refused.
+
+        A model with several columns of labels has none to name.
+        """
+        columns = self.data.columns
+        named = {"text": columns.text}
+        if isinstance(columns.label, str):
+            named["label"] = columns.label
+        source: dict[str, Any] = {}
+        own = {name: column for name, column in named.items() if column != name}
+        if own:
+            source["columns"] = own
+        if self.data.policies.encoding == "refuse":
+            source["encoding"] = "refuse"
+        return source
+
     @model_validator(mode="after")
     def _check_label_sets(self) -> "TextParams":
         metric = self.evaluation.metric

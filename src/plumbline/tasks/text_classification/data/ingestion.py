@@ -1,7 +1,7 @@
 """From any source to examples and a manifest: in constant memory, the same bytes every time."""
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         survey, sources = read_source(parts, _build_reader(params, given), Path(folder))
         survey.check_columns()
+        survey.check_classes()
         names = survey.name_labels()
         cells = LabelCells(params.data.columns)
         namer = RowNamer(cells, names, params.data.policies.nulls)
@@ -98,12 +99,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
                     rows = division.divide(batch, source.part.split)
                     writer.add(rows)
                     summary.add(rows)
-                if not source.num_rows:
-                    raise DataError(
-                        f"{source.part.name}: 0 rows below the header; "
-                        "fill the file, or leave it out of data.source"
-                    )
-    notices = [*survey.notices, *names.describe()]
+    notices = [*survey.notices, *names.describe(), *_describe_empty(sources)]
     return summary.build_facts(params, parts, division.counts, notices)
 
 
@@ -148,6 +144,19 @@ def _collect_later_texts(sources: Iterable[PartRows], namer: RowNamer, later: La
     for source in sources:
         if source.part.split in ("validation", "test"):
             later.add(source.part.split, namer.name_batches(source.read_batches()))
+
+
+def _describe_empty(sources: Sequence[PartRows]) -> Iterator[str]:
+    """Name parts without rows; DataError where a split has no other part."""
+    filled = {source.part.split for source in sources if source.num_rows}
+    for source in sources:
+        name = source.part.name
+        if source.part.split not in filled:
+            raise DataError(
+                f"{name}: 0 rows below the header; fill the file, or leave it out of data.source"
+            )
+        if not source.num_rows:
+            yield f"{name}: 0 rows"
 
 
 def _read_dividers(

@@ -78,6 +78,7 @@ class PartReader:
             text = row.values[0]
             found = cells.read(row.values[1 : 1 + cells.num_cells], place)
             if text is None or is_null_like(text):
+                survey.add_dropped(() if found is None else found.labels, text)
                 yield self._drop("text", text, place)
             elif found is None:
                 yield self._drop("label", None, place)

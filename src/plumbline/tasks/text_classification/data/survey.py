@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 
 from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data.label_sets import join_labels
-from plumbline.tasks.text_classification.data.labels import LabelNames, name_labels
+from plumbline.tasks.text_classification.data.labels import MIN_ROWS, LabelNames, name_labels
 from plumbline.tasks.text_classification.data.stratification import MAX_POINTS
 
 MAX_CLASSES = 20_000  # with more, this is not a classification problem, whatever params say
@@ -25,6 +25,7 @@ class SourceSurvey:
         self.notices: list[str] = []  # of readers
         self._rows: Counter[str] = Counter()
         self._points: defaultdict[str, set[float]] = defaultdict(set)
+        self._dropped: Counter[str] = Counter()  # rows of labels, whose text is a null-like word
         self._texts: set[str] = set()  # of the first MAX_TEXTS that differ
 
     def add(self, place: str, labels: tuple[str, ...], digest: str, point: float | None) -> None:
@@ -45,6 +46,11 @@ class SourceSurvey:
             if point is not None and len(self._points[label]) < MAX_POINTS:
                 self._points[label].add(point)
 
+    def add_dropped(self, labels: tuple[str, ...], text: str | None) -> None:
+        """Count a row that is dropped since its text looks like a missing value."""
+        if text and not text.isspace():
+            self._dropped.update(labels)
+
     def check_columns(self) -> None:
         """Raise DataError where the labels look like texts, and the texts like labels."""
         num_rows = self._rows.total()
@@ -58,6 +64,16 @@ class SourceSurvey:
             f"rows have {num_texts:,} different texts and {num_labels:,} different labels, such as "
             f"{next(iter(self._rows))[:40]!r}; exchange the two names in params.yaml"
         )
+
+    def check_classes(self) -> None:
+        """Raise DataError where a class would vanish, since words are taken for missing texts."""
+        for label, num_rows in self._dropped.items():
+            if label not in self._rows and num_rows >= MIN_ROWS:
+                raise DataError(
+                    f"label {label!r}: the texts of all its {num_rows:,} rows look like missing "
+                    "values (none, nil, - and the like), so the class would vanish; write such "
+                    "texts in other words, or remove the rows"
+                )
 
     def name_labels(self) -> LabelNames:
         """Decide on the name of each label."""

@@ -1,8 +1,7 @@
-"""What a model answers to a chunk of rows."""
+"""What a model answers to rows."""
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,7 @@ import pytest
 from plumbline.contract.answers import find_not_finite
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Field, Signature
-from plumbline.scoring.answers import answer_chunk
-from plumbline.scoring.chunks import Chunk
+from plumbline.scoring.answers import answer_rows
 
 SIGNATURE = Signature((Field("x", "double"),), (Field("y", "double"),), ())
 TWO_ANSWERS = Signature(SIGNATURE.inputs, (*SIGNATURE.outputs, Field("z", "string")), ())
@@ -22,16 +20,14 @@ def leave_last_row_out(columns: Mapping[str, Sequence[Any]]) -> dict[str, list[A
 
 
 def test_a_model_that_leaves_rows_out_is_named() -> None:
-    chunk = Chunk(Path("rows.csv"), 0, 3, 1.0, {"x": [1.0, 2.0, 3.0]}.__getitem__)
     with pytest.raises(PlumblineError, match="answered 2 of 3 rows in its column y"):
-        answer_chunk(leave_last_row_out, SIGNATURE, chunk, keep_bad=False)
+        answer_rows(leave_last_row_out, SIGNATURE, {"x": [1.0, 2.0, 3.0]}, keep_bad=False)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, [1.0, math.nan], {"a": math.inf}])
 def test_a_row_with_an_answer_that_is_no_number_is_kept_without_one(value: Any) -> None:
-    chunk = Chunk(Path("rows.csv"), 0, 3, 1.0, {"x": [1.0, 2.0, 3.0]}.__getitem__)
     answers = {"y": [1.0, value, 3.0], "z": ["a", "b", "c"]}
-    answered = answer_chunk(lambda _: answers, TWO_ANSWERS, chunk, keep_bad=True)
+    answered = answer_rows(lambda _: answers, TWO_ANSWERS, {"x": [1.0, 2.0, 3.0]}, keep_bad=True)
     assert answered.bad == {1: "y: the model returned NaN or infinity"}
     assert answered.columns == {"y": [1.0, None, 3.0], "z": ["a", None, "c"]}
 

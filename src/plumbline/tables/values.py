@@ -5,10 +5,11 @@ import datetime
 import gzip
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
-from plumbline.scoring.file_format import FileFormat
+from plumbline.tables.byte_stream import is_compressed
 
 GZIP_LEVEL = 6
 
@@ -26,17 +27,15 @@ def encode_cell(value: Any) -> str:
     return repr(value) if isinstance(value, float) else _convert_other(value)
 
 
-def encode_objects(columns: Mapping[str, Sequence[Any]]) -> Iterator[str]:
+def encode_objects(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """Yield each row as a JSON object."""
-    names = list(columns)
-    for row in zip(*columns.values(), strict=True):
-        yield _encode_json(dict(zip(names, row, strict=True)))
+    return map(_encode_json, rows)
 
 
-def encode_text(text: str, file_format: FileFormat) -> bytes:
+def encode_text(text: str, target: Path) -> bytes:
     """Return UTF-8, for gzip as a member of its own: members one after another are one file."""
     raw = text.encode()
-    return gzip.compress(raw, GZIP_LEVEL, mtime=0) if file_format.is_gzip and raw else raw
+    return gzip.compress(raw, GZIP_LEVEL, mtime=0) if is_compressed(target.name) and raw else raw
 
 
 def _encode_json(value: Any) -> str:
