@@ -38,6 +38,8 @@ def server(wide: Lines) -> Iterator[Server]:
         (HEAD + LENGTH + b"\r\n" + BODY, [200]),
         (HEAD + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [200]),
         (HEAD + LENGTH + b"Content-Length: 3\r\n\r\n" + BODY, [400]),
+        (HEAD + LENGTH + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [400]),
+        (HEAD + CHUNKED + b"Content-Length: 3\r\n\r\n" + CHUNK + b"0\r\n\r\n", [400]),
         (HEAD + b"Content-Length: +9\r\n\r\n" + BODY, [400]),
         (HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY, [413]),
         (HEAD + b"Transfer-Encoding: xchunked\r\n\r\n" + CHUNK, [400]),

@@ -13,7 +13,14 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.process.visible_text import show_line
 from plumbline.registry import champion_pin
 from plumbline.terminal.console import out, print_json, print_plain
-from plumbline.terminal.options import AsJson, ModelName, ModelNameOrParams, Reason, Version
+from plumbline.terminal.options import (
+    AsJson,
+    JsonLines,
+    ModelName,
+    ModelNameOrParams,
+    Reason,
+    Version,
+)
 
 if TYPE_CHECKING:
     from plumbline.registry.journal import Entry
@@ -134,9 +141,7 @@ def show_champion(
 
 def show_journal(
     name: ModelName,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object an entry, not a table.")
-    ] = False,
+    as_json: JsonLines = False,
 ) -> None:
     """Print every decision on NAME, oldest first, after the hash chain is verified."""
     from plumbline.registry import promotion

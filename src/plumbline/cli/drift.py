@@ -7,7 +7,7 @@ import typer
 from plumbline.ci import github
 from plumbline.contract import layout
 from plumbline.terminal.console import print_json, print_plain
-from plumbline.terminal.options import AsJson
+from plumbline.terminal.options import AsJson, ChampionAddress
 
 EXAMPLE = "plumbline drift requests/ --record"
 
@@ -20,13 +20,7 @@ def check_drift(
             "champion answers now."
         ),
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            help="models:/NAME@ALIAS or models:/NAME/VERSION.",
-            show_default="the champion of registry.model in params.yaml",
-        ),
-    ] = "",
+    model: ChampionAddress = "",
     label: Annotated[
         str, typer.Option(help="The column of a file that holds the true answers.")
     ] = "label",

@@ -14,7 +14,12 @@ from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.process.visible_text import dump_visibly, show_lines
 from plumbline.terminal.console import out
-from plumbline.terminal.options import InferenceParams, parse_inference_params
+from plumbline.terminal.options import (
+    ChampionAddress,
+    InferenceParams,
+    JsonLines,
+    parse_inference_params,
+)
 
 if TYPE_CHECKING:
     from plumbline.contract.task import Task
@@ -31,17 +36,9 @@ def predict(
             "input columns, or '-' to read rows from stdin."
         ),
     ],
-    model: Annotated[
-        str,
-        typer.Option(
-            help="models:/NAME@ALIAS or models:/NAME/VERSION.",
-            show_default="the champion of registry.model in params.yaml",
-        ),
-    ] = "",
+    model: ChampionAddress = "",
     set_: InferenceParams = [],  # noqa: B006 (typer copies it)
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object a row, not a table.")
-    ] = False,
+    as_json: JsonLines = False,
     save: Annotated[
         Path | None,
         typer.Option(

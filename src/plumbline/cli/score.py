@@ -15,7 +15,7 @@ from plumbline.process.stop_signals import INTERRUPTED
 from plumbline.process.visible_text import show_line
 from plumbline.sources.addresses import get_scheme, hide_secrets
 from plumbline.terminal.console import print_plain
-from plumbline.terminal.options import InferenceParams, parse_inference_params
+from plumbline.terminal.options import InferenceParams, ModelAddress, parse_inference_params
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
@@ -26,9 +26,7 @@ EXAMPLE = "plumbline score models:/ticket-router@champion in.csv out.parquet"
 
 
 def score(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="models:/NAME@ALIAS or models:/NAME/VERSION.")
-    ],
+    model: ModelAddress,
     input_: Annotated[
         str,
         typer.Argument(

@@ -7,8 +7,13 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 import typer
 
 from plumbline.serving.settings import Settings
-from plumbline.terminal.options import ModelAddress
 
+ModelToFollow = Annotated[
+    str,
+    typer.Argument(
+        help="models:/NAME@ALIAS, followed when the alias moves, or models:/NAME/VERSION."
+    ),
+]
 EXAMPLE = "plumbline serve models:/ticket-router@champion --port 8000"
 
 
@@ -26,7 +31,7 @@ def _describe_options() -> inspect.Signature:
     """Describe the command to typer: the model, and each setting with arguments of an option."""
     hints = get_type_hints(Settings, include_extras=True)
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter("model", keyword, annotation=ModelAddress)]
+    parameters = [inspect.Parameter("model", keyword, annotation=ModelToFollow)]
     for setting in fields(Settings):
         hint = hints[setting.name]
         if get_origin(hint) is Annotated:

@@ -27,6 +27,11 @@ class AccessRules:
     def check(self, path: str, pairs: list[tuple[bytes, bytes]]) -> None:
         """Raise RequestError for a request that may not be answered."""
         headers = _index_headers(pairs)
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            # A proxy before this server may take the other one: where the request ends is unclear.
+            raise RequestError(
+                400, "TWO_LENGTHS", "send Content-Length or Transfer-Encoding, not both"
+            )
         is_health = is_health_path(path)
         if not is_health or not _has_address_as_host(headers):
             self._check_host(headers)

@@ -32,7 +32,7 @@ class RequestError(Exception):
             headers.append((b"retry-after", RETRY_AFTER_S))
         if self.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
-        if self.status == 408:
+        if self.code in ("BODY_TIMEOUT", "TWO_LENGTHS"):
             headers.append((b"connection", b"close"))
         return headers
 

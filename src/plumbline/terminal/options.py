@@ -21,8 +21,15 @@ ModelNameOrParams = Annotated[
     ),
 ]
 ADDRESS = "models:/NAME@ALIAS or models:/NAME/VERSION"
-ModelAddress = Annotated[
-    str, typer.Argument(metavar="MODEL", help=f"{ADDRESS}; an alias is followed when it moves.")
+ModelAddress = Annotated[str, typer.Argument(metavar="MODEL", help=f"{ADDRESS}.")]
+ChampionAddress = Annotated[
+    str,
+    typer.Option(
+        "--model", help=f"{ADDRESS}.", show_default="the champion of registry.model in params.yaml"
+    ),
+]
+JsonLines = Annotated[
+    bool, typer.Option("--json", help="Print one JSON object a row, not a table.")
 ]
 Version = Annotated[str, typer.Argument(help="The version, such as 7.")]
 DEFAULT_TASK = "text_classification"
