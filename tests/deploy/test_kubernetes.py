@@ -15,6 +15,7 @@ from tests.support.checkouts import ROOT
 
 from plumbline.cli import serve
 from plumbline.serving.health import is_health_path
+from plumbline.serving.settings import Limits
 
 FOLDER = ROOT / "deploy/kubernetes"
 COMPONENT = FOLDER / "requests-metric"
@@ -162,5 +163,5 @@ def test_a_pod_starts_the_server_with_options_and_probes_that_it_has(name: str) 
     for kind in ("startupProbe", "readinessProbe", "livenessProbe"):
         assert is_health_path(container[kind]["httpGet"]["path"])
     stop = container["lifecycle"]["preStop"]["sleep"]["seconds"]
-    timeout = serve.Limits.shutdown_timeout_s
+    timeout = Limits.shutdown_timeout_s
     assert pod["terminationGracePeriodSeconds"] > stop + timeout

@@ -117,7 +117,9 @@ def drains(lines: Lines, count: int) -> None:
             server.wait(lambda load=load: len(load.statuses) > 200)
             assert server.stop() == 0
         assert set(load.statuses) == {200}
-        assert (load.broken, load.mixed) == (0, 0)
+        # Of each client at most the request that was on its way when the connection was closed.
+        assert load.broken <= load.num_clients
+        assert load.mixed == 0
         answered += len(load.statuses)
     assert answered > count
 
