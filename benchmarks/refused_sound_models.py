@@ -33,7 +33,7 @@ from plumbline.contract.records import Bound, Case, Leak, Scores
 from plumbline.contract.task import Metric
 from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import compare
-from plumbline.evidence.forms import compare_forms
+from plumbline.evidence.compare import compare_forms
 from plumbline.evidence.gates import GATES
 from plumbline.evidence.judge import judge
 from plumbline.evidence.records import Measurements, read_measurements

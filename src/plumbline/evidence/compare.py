@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract.params import Champion, Evaluation
-from plumbline.contract.records import Candidate
+from plumbline.contract.params import TRAINED_FORM, Champion, Evaluation
+from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric
 from plumbline.statistics import intervals, power, seeds
 from plumbline.statistics.intervals import Interval
+from plumbline.statistics.parity import VariantParity, measure_parity
 from plumbline.statistics.seeds import SeedSpread
 
 if TYPE_CHECKING:
@@ -215,6 +216,21 @@ def orient_scores(
     return -ours, -theirs
 
 
+def compare_forms(forms: Mapping[str, Scores], metric: Metric) -> dict[str, VariantParity]:
+    """Compare each form with `fp32`, where there is that one and others.
+
+    Intervals are those of a gate that must not be disproved.
+    """
+    reference = forms.get(TRAINED_FORM)
+    if reference is None:
+        return {}
+    return {
+        name: _compare_to_reference(scores, reference, metric)
+        for name, scores in forms.items()
+        if name != TRAINED_FORM
+    }
+
+
 def _describe_scores(scores: np.ndarray, metric: Metric, limits: Evaluation) -> dict[str, float]:
     low, high = intervals.compute_mean_interval(scores, metric.kind, limits.confidence)
     return {"score": float(scores.mean()), "low": low, "high": high}
@@ -243,3 +259,10 @@ def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str
         large = [str(value) for value, size in sizes.items() if size >= limits.min_slice_rows]
         for value in large[:MAX_GROUPS]:
             yield column, value, (values == value).to_numpy()
+
+
+def _compare_to_reference(scores: Scores, reference: Scores, metric: Metric) -> VariantParity:
+    ours, theirs = scores.per_example, reference.per_example
+    pairs = orient_scores(ours[metric.name], theirs[metric.name], metric)
+    equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
+    return measure_parity(*pairs, equal, metric.kind, power.DISPROOF_CONFIDENCE)

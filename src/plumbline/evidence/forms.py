@@ -12,16 +12,13 @@ import numpy as np
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
-from plumbline.contract.params import TRAINED_FORM, Params
+from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, ExportDifference, Scores
 from plumbline.contract.steps import announce
-from plumbline.contract.task import Columns, Metric, Predictor, Task, count_rows
+from plumbline.contract.task import Columns, Predictor, Task, count_rows
 from plumbline.contract.trainings import name_candidate
-from plumbline.evidence.compare import orient_scores
 from plumbline.evidence.latency import measure_latency
 from plumbline.evidence.predictors import open_candidate
-from plumbline.statistics.parity import VariantParity, measure_parity
-from plumbline.statistics.power import DISPROOF_CONFIDENCE
 
 if TYPE_CHECKING:
     from plumbline.evidence.gather import Subjects
@@ -45,21 +42,6 @@ def measure_forms(
         forms.append(_describe_form(name, other, measure_latency(other, inputs)))
         scores[name] = other.score_split(task, "test")
     return forms, scores
-
-
-def compare_forms(forms: Mapping[str, Scores], metric: Metric) -> dict[str, VariantParity]:
-    """Compare each form with `fp32`, where there is that one and others.
-
-    Intervals are those of a gate that must not be disproved.
-    """
-    reference = forms.get(TRAINED_FORM)
-    if reference is None:
-        return {}
-    return {
-        name: _compare_to_reference(scores, reference, metric)
-        for name, scores in forms.items()
-        if name != TRAINED_FORM
-    }
 
 
 def compare_export(
@@ -97,10 +79,3 @@ def _describe_form(
     """Describe what a form costs; its size is None where the predictor does not tell."""
     times = {key.removeprefix("one_"): value for key, value in latency_ms.items()}
     return {"name": name, "num_bytes": getattr(predictor, "num_bytes", None), **times}
-
-
-def _compare_to_reference(scores: Scores, reference: Scores, metric: Metric) -> VariantParity:
-    ours, theirs = scores.per_example, reference.per_example
-    pairs = orient_scores(ours[metric.name], theirs[metric.name], metric)
-    equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
-    return measure_parity(*pairs, equal, metric.kind, DISPROOF_CONFIDENCE)

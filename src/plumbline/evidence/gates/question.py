@@ -15,7 +15,6 @@ from plumbline.contract.task import Metric
 from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import ChampionComparison, Slice
-from plumbline.evidence.forms import compare_forms
 from plumbline.evidence.records import DataFacts, Measurements, RuntimeFacts
 from plumbline.evidence.scores import CHAMPION, ScoreTable, align_rows, name_form
 from plumbline.evidence.seeds import measure_spread
@@ -188,7 +187,7 @@ class GateQuestion:
     @cached_property
     def parities(self) -> Mapping[str, VariantParity]:
         """What each form loses against `fp32`, by name."""
-        return compare_forms(self.form_scores, self.metric)
+        return compare.compare_forms(self.form_scores, self.metric)
 
     @property
     def form(self) -> str:
