@@ -1,13 +1,12 @@
-"""CPU time of a text in each form of one encoder, alone and in batches, and what each form loses.
+"""CPU time of a text in fp32 and int8 of one encoder, and what int8 loses.
 
     python benchmarks/forms.py [--model models/minilm] [--texts N] [--rounds N]
 
-The forms are derived from the graph `fp32` of the bundle and calibrated on data/examples, as in
-training. Each is run on one thread, in turn with the others, over the same test texts sorted by
-length. The unit is CPU time, of which the least of the rounds counts: other programs on the
-machine, whose number is printed as its load, only add to it. `int8-dynamic` in batches is shown for
-comparison: the predictor sends it one text at a time, since its answers depend on the batch. Ratios
-are to what one text costs in `int8-dynamic`, alone.
+The form int8 is derived from the graph `fp32` of the bundle. Each is run on one thread, in turn
+with the other, over the same test texts sorted by length. The unit is CPU time, of which the least
+of the rounds counts: other programs on the machine, whose number is printed as its load, only add
+to it. int8 in batches is shown for comparison: the predictor sends it one text at a time, since its
+answers depend on the batch. Ratios are to what one text costs in int8, alone.
 """
 
 import argparse
@@ -23,13 +22,8 @@ from machine import describe_machine
 from tokenizers import Tokenizer
 
 from plumbline.contract import layout
-from plumbline.tasks.text_classification.data import count_rows, read_rows, read_split
-from plumbline.tasks.text_classification.models.int8.forms import (
-    DYNAMIC,
-    INT8_FORMS,
-    write_int8_form,
-)
-from plumbline.tasks.text_classification.models.int8.states import draw_texts
+from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.models.int8 import INT8, write_int8_form
 from plumbline.tasks.text_classification.predictor import EncodedText, TokenFeatures, open_graph
 
 SIZES = (1, 8, 16, 32)
@@ -53,22 +47,14 @@ def main() -> None:
 
 
 def open_forms(model: Path, folder: Path) -> dict[str, Any]:
-    """Derive every form from the bundle `model`; return a session of each by name."""
+    """Derive int8 from the bundle `model`; return a session of each by name."""
     config = json.loads((model / "config.json").read_text(encoding="utf-8"))
     graph = onnx.load(model / config["forms"]["fp32"])
-    features = TokenFeatures(Tokenizer.from_file(str(model / "tokenizer.json")))
-
-    def read_encoded(numbers: list[int]) -> list[EncodedText]:
-        rows = read_rows(layout.EXAMPLES, "train", numbers, ["text"])
-        return features.encode_texts(rows["text"].to_pylist())
-
-    texts = draw_texts(count_rows(layout.EXAMPLES, "train"), read_encoded)
     sessions = {"fp32": open_graph(model / config["forms"]["fp32"])}
-    for form in INT8_FORMS:
-        start = time.process_time()
-        write_int8_form(form, graph, texts, folder / form)
-        sessions[form] = open_graph(folder / form)
-        print(f"{form} derived in {time.process_time() - start:.1f} s of CPU")
+    start = time.process_time()
+    write_int8_form(graph, folder / INT8)
+    sessions[INT8] = open_graph(folder / INT8)
+    print(f"{INT8} derived in {time.process_time() - start:.1f} s of CPU")
     return sessions
 
 
@@ -105,8 +91,8 @@ def print_costs(sessions: dict[str, Any], texts: list[EncodedText], num_rounds: 
                 run_in_batches(session, texts, order, size)
                 seconds = time.thread_time() - start
                 spent.setdefault((form, size), []).append(1000 * seconds / len(texts))
-    base = min(spent[DYNAMIC, 1])
-    print(f"\nCPU ms a text (times cheaper than {DYNAMIC} alone), least of {num_rounds} rounds")
+    base = min(spent[INT8, 1])
+    print(f"\nCPU ms a text (times cheaper than {INT8} alone), least of {num_rounds} rounds")
     print()
     print("| form | " + " | ".join(f"batch {size}" for size in SIZES) + " |")
     print("|---" * (len(SIZES) + 1) + "|")

@@ -459,7 +459,7 @@ PLANTS = {
         {"export": [ExportDifference("fp32", 0.2, 1e-3, 200)]},
         {"export": [ExportDifference("fp32", float("nan"), 1e-3, 200)]},
         {"export": [SOUND_FORM, MOVED_THRESHOLD]},
-        {"export": [SOUND_FORM, ExportDifference("int8-row", float("nan"), 1e-3, 200)]},
+        {"export": [SOUND_FORM, ExportDifference("int8", float("nan"), 1e-3, 200)]},
     ],
     "answers": [{"answers": ["test: row 3 ('hi'): the scores of 2 classes sum to 1.5000"]}],
     "replay": [{"replay": ["golden row 3 differs"]}],

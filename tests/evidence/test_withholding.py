@@ -102,7 +102,7 @@ def test_gates_are_withheld_unless_they_are_known_to_read_no_score() -> None:
             "it answers 91.3% of the test rows, 57 of them wrongly: 0.0625, stated 1e-05",
             "it answers … of the test rows, … of them wrongly: …, stated …",
         ),
-        ("parity", "int8-static: -0.0011 against fp32, no", "int8-static: … against fp32, no"),
+        ("parity", "int8: -0.0011 against fp32, no", "int8: … against fp32, no"),
         (
             "floor",
             "accuracy is at least 0.9361 (end of its interval); required: 0.9900",

@@ -67,13 +67,13 @@ def test_a_supported_encoder_is_trained_exported_and_answers(
     texts = read_split(examples, "test")["text"].to_pylist()
     answers = {}
     config = read_json(tmp_path / "bundle/config.json")
-    assert config["int8"] == {"int8-static": "passes"}
-    for form in ("fp32", "int8-static"):
+    assert config["served"] == "int8"
+    for form in ("fp32", "int8"):
         predictor = load(tmp_path / "bundle", form)
         answers[form] = predictor.compute_probabilities(texts)
         alone = np.concatenate([predictor.compute_probabilities([text]) for text in texts[:8]])
         np.testing.assert_allclose(alone, answers[form][:8], atol=1e-6)
-    np.testing.assert_allclose(answers["int8-static"], answers["fp32"], atol=0.1)
+    np.testing.assert_allclose(answers["int8"], answers["fp32"], atol=0.1)
 
 
 @pytest.mark.parametrize("kind", SUPPORTED)

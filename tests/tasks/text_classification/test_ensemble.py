@@ -30,7 +30,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return make_once(tmp_path_factory, worker_id, SHARED, train_on_texts)
 
 
-@pytest.fixture(params=["ensemble in fp32", "ensemble in int8-static", "linears in fp32"])
+@pytest.fixture(params=["ensemble in fp32", "ensemble in int8", "linears in fp32"])
 def members(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
     name, _, form = request.param.partition(" in ")
     return predictor.load(trained / name, form)

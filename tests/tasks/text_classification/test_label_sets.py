@@ -35,7 +35,7 @@ def texts(trained: Path) -> list[str]:
     return read_split(trained / layout.EXAMPLES, "test")["text"].to_pylist()
 
 
-@pytest.fixture(params=["linear in fp32", "transformer in fp32", "transformer in int8-static"])
+@pytest.fixture(params=["linear in fp32", "transformer in fp32", "transformer in int8"])
 def tagger(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
     name, _, form = request.param.partition(" in ")
     return predictor.load(trained / name, form)

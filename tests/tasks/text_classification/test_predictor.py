@@ -31,9 +31,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     params=[
         "linear",
         "transformer",
-        "transformer in int8-static",
+        "transformer in int8",
         "ensemble",
-        "ensemble in int8-static",
+        "ensemble in int8",
     ],
 )
 def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -17,18 +16,14 @@ from tests.support.small_texts import (
 
 from plumbline.contract.params import Parity
 from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.models import build_learner, form_trials, forms
+from plumbline.tasks.text_classification.models import build_learner, forms
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
-from plumbline.tasks.text_classification.models.int8.forms import write_int8_form
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
 
-FORMS = {"fp32": "model.onnx"}
-INT8 = pytest.mark.parametrize(
-    ("name", "form"), [("strict", "int8-dynamic"), ("lenient", "int8-static")]
-)
+FORMS = {"int8": "model.int8.onnx", "fp32": "model.onnx"}
 
 
 def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
@@ -69,32 +64,24 @@ def build_logits(answers: np.ndarray) -> np.ndarray:
     return np.eye(3)[answers]
 
 
-def test_the_first_form_that_answers_as_fp32_is_served() -> None:
+def test_a_form_that_answers_as_fp32_has_no_fault() -> None:
     truth = np.arange(2000) % 3
     sound, broken = truth.copy(), truth.copy()
     sound[:4] += 1
     sound %= 3
     broken[:60] = (broken[:60] + 1) % 3
-    logits = {"fp32": build_logits(truth), "int8": build_logits(sound)}
-    assert forms.choose_served_form(build_policy("int8", "fp32"), logits, truth) == "int8"
-    assert forms.choose_served_form(build_policy("fp32", "int8"), logits, truth) == "fp32"
-    assert (
-        forms.choose_served_form(
-            build_policy("int8", "fp32"), logits | {"int8": build_logits(broken)}, truth
-        )
-        == "fp32"
-    )
+    policy = build_policy("int8", "fp32")
+    reference = build_logits(truth)
+    assert forms.find_difference(policy, build_logits(sound), reference, truth) is None
+    assert forms.find_difference(policy, build_logits(broken), reference, truth) is not None
 
 
 def test_a_form_that_is_as_good_but_answers_differently_is_not_served() -> None:
     truth = np.arange(2000) % 3
     ours, theirs = truth.copy(), truth.copy()
     ours[:30], theirs[30:60] = (ours[:30] + 1) % 3, (theirs[30:60] + 1) % 3
-    logits = {"fp32": build_logits(theirs), "int8": build_logits(ours)}
-    assert (
-        forms.choose_served_form(build_policy("int8", "fp32", max_loss=0.5), logits, truth)
-        == "fp32"
-    )
+    policy = build_policy("int8", "fp32", max_loss=0.5)
+    assert forms.find_difference(policy, build_logits(ours), build_logits(theirs), truth)
 
 
 def test_forms_of_sets_are_compared_by_the_thresholds_that_are_sealed() -> None:
@@ -109,14 +96,8 @@ def test_forms_of_sets_are_compared_by_the_thresholds_that_are_sealed() -> None:
 
 def test_on_few_rows_nothing_is_significant() -> None:
     truth = np.arange(40) % 3
-    assert (
-        forms.choose_served_form(
-            build_policy("int8", "fp32"),
-            {"fp32": build_logits(truth), "int8": build_logits(truth)},
-            truth,
-        )
-        == "fp32"
-    )
+    logits = build_logits(truth)
+    assert forms.find_difference(build_policy("int8", "fp32"), logits, logits, truth)
 
 
 @pytest.fixture(scope="module")
@@ -147,15 +128,14 @@ def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
         name: json.loads((trained / name / "config.json").read_text())
         for name in ("strict", "lenient")
     }
-    assert configs["strict"]["forms"] == FORMS | {"int8-dynamic": "model.int8-dynamic.onnx"}
-    assert configs["lenient"]["forms"] == FORMS | {"int8-static": "model.int8-static.onnx"}
-    assert (configs["strict"]["served"], configs["lenient"]["served"]) == ("fp32", "int8-static")
+    assert configs["strict"]["forms"] == configs["lenient"]["forms"] == FORMS
+    assert (configs["strict"]["served"], configs["lenient"]["served"]) == ("fp32", "int8")
     for name, config in configs.items():
         graphs = {path.name for path in (trained / name).glob("*.onnx")}
         assert graphs == set(config["forms"].values())
     rows = read_split(trained / "examples", "validation")
     truth = np.searchsorted(configs["lenient"]["classes"], rows["label"].to_pylist())
-    for name, form in (("strict", "fp32"), ("lenient", "int8-static")):
+    for name, form in (("strict", "fp32"), ("lenient", "int8")):
         predictor = load(trained / name)
         assert predictor.forms[0] == form
         assert set(predictor.forms) == set(configs[name]["forms"])
@@ -164,53 +144,20 @@ def test_the_form_that_is_served_is_in_the_bundle_with_a_temperature_of_its_own(
 
 
 @pytest.mark.slow
-def test_what_was_tried_is_in_the_bundle_with_the_reasons(trained: Path) -> None:
-    lenient = json.loads((trained / "lenient/config.json").read_text())
-    assert lenient["int8"] == {"int8-static": "passes"}
-    assert lenient["notes"] == []
-    strict = json.loads((trained / "strict/config.json").read_text())
-    assert set(strict["int8"]) == {"int8-static", "int8-row", "int8-dynamic"}
-    for reason in strict["int8"].values():
-        assert re.search(
-            r"49 validation rows .* of fp32 on 100.00% \(at least 98.00%, by the lower end of "
-            r"its interval\), .* \(at most 0.01\)",
-            reason,
-        )
-    (note,) = strict["notes"]
-    assert note.startswith("fp32 is served; int8-static: on 49 validation rows")
+def test_why_int8_is_not_served_is_noted(trained: Path) -> None:
+    assert json.loads((trained / "lenient/config.json").read_text())["notes"] == []
+    (note,) = json.loads((trained / "strict/config.json").read_text())["notes"]
+    assert re.search(
+        r"^fp32 is served; int8: on 49 validation rows .* of fp32 on 100.00% \(at least 98.00%, by "
+        r"the lower end of its interval\), .* \(at most 0.01\)",
+        note,
+    )
 
 
 @pytest.mark.slow
-def test_a_form_that_depends_on_its_company_makes_room_for_the_next(
-    trained: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    def write_form(form: str, *arguments: Any) -> None:
-        write_int8_form("int8-dynamic" if form == "int8-static" else form, *arguments)
-
-    monkeypatch.setattr(form_trials, "write_int8_form", write_form)
-    monkeypatch.chdir(trained)
-    params = accept_small_splits(small_params())
-    build_learner(params, "transformer", trained / "examples").save(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text())
-    assert config["served"] == "int8-row"
-    assert config["forms"] == FORMS | {"int8-row": "model.int8-row.onnx"}
-    assert config["int8"]["int8-row"] == "passes"
-    reason = config["int8"]["int8-static"]
-    assert re.fullmatch(r"the other rows of a batch move its logits by 0\.\d+", reason)
-    assert config["notes"] == [f"int8-row is served; int8-static: {reason}"]
-    assert f"train: int8-static: {reason}\ntrain: int8-row: passes\n" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-@INT8
-def test_the_forms_of_a_model_agree_and_int8_is_smaller(
-    trained: Path, name: str, form: str
-) -> None:
+def test_the_forms_of_a_model_agree_and_int8_is_smaller(trained: Path) -> None:
     texts = read_split(trained / "examples", "test")["text"].to_pylist()
-    ours, theirs = load(trained / name, form), load(trained / name, "fp32")
+    ours, theirs = load(trained / "lenient", "int8"), load(trained / "lenient", "fp32")
     assert ours.num_bytes < theirs.num_bytes
     quantised = ours.compute_probabilities(texts)
     expected = theirs.compute_probabilities(texts)
@@ -219,20 +166,15 @@ def test_the_forms_of_a_model_agree_and_int8_is_smaller(
 
 
 @pytest.mark.slow
-@INT8
-def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(
-    trained: Path, name: str, form: str
-) -> None:
+def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(trained: Path) -> None:
     texts = read_split(trained / "examples", "test")["text"].to_pylist()
-    for one in (form, "fp32"):
-        predictor = load(trained / name, one)
+    for form in ("int8", "fp32"):
+        predictor = load(trained / "lenient", form)
         alone = np.concatenate([predictor.compute_logits([text]) for text in texts])
         np.testing.assert_allclose(predictor.compute_logits(texts), alone, atol=1e-5)
 
 
 @pytest.mark.slow
 def test_a_form_that_a_bundle_lacks_is_named(trained: Path) -> None:
-    with pytest.raises(
-        ValueError, match="there is no form 'int4'; this model has fp32, int8-dynamic"
-    ):
+    with pytest.raises(ValueError, match="there is no form 'int4'; this model has fp32, int8"):
         load(trained / "strict", "int4")

@@ -25,7 +25,7 @@ MAX_THREADS = 8  # more keep more rows in memory than they gain
 # Cores that a few rows are split over: not what the machine has, so that batches, and with them the
 # last digits of answers, are the same everywhere.
 SHARES = 2
-ONE_BY_ONE = ("int8-dynamic",)  # forms that round all rows of a call on one scale
+ONE_BY_ONE = ("int8",)  # forms that round all rows of a call on one scale
 # On a CPU this fused operator takes five times as long as the two that it replaces.
 SLOW_OPTIMIZERS = ["SkipLayerNormFusion"]
 

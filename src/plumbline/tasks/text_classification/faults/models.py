@@ -88,19 +88,19 @@ def plant_shifted_int8(site: FaultSite) -> None:
     import onnx
     from onnx import numpy_helper
 
-    from plumbline.tasks.text_classification.models.int8.dynamic_form import write_dynamic_form
+    from plumbline.tasks.text_classification.models.int8 import write_int8_form
 
     folder = layout.locate_bundle(site.candidate)
     forms = read_json(folder / "config.json")["forms"]
-    path = folder / "model.int8-dynamic.onnx"
-    write_dynamic_form(onnx.load(folder / forms["fp32"]), path)
+    path = folder / "model.int8.onnx"
+    write_int8_form(onnx.load(folder / forms["fp32"]), path)
     model = onnx.load(path)
     for weight in model.graph.initializer:
         if weight.name.endswith("_quantized"):
             shifted = np.roll(numpy_helper.to_array(weight), 1, axis=0)
             weight.CopyFrom(numpy_helper.from_array(shifted, weight.name))
     onnx.save(model, path)
-    _change_config(site, forms={"int8-dynamic": path.name} | forms, served="int8-dynamic")
+    _change_config(site, forms={"int8": path.name} | forms, served="int8")
 
 
 def plant_fitted_graph(site: FaultSite) -> None:

@@ -16,8 +16,7 @@ from plumbline.process.files import write_json
 from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
-from plumbline.tasks.text_classification.models.form_trials import FILES, choose_form
-from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.models.forms import FILES, FormPolicy, choose_form
 from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
 from plumbline.tasks.text_classification.models.label_decisions import (
     choose_label_thresholds,
@@ -68,10 +67,12 @@ def export_model(
     config |= {
         "temperature": temperature,
         **choose_sealed_thresholds(policy, choice.logits / temperature, targets),
-        "forms": {form: FILES[form] for form in choice.forms},
+        "forms": {form: FILES[form] for form in policy.forms},
         "served": choice.served,
     }
-    choice.describe_trials(config)
+    if choice.fault:
+        sentence = f"{choice.served} is served; int8: {choice.fault}"
+        config["notes"] = [*config.get("notes", []), sentence]
     write_json(folder / CONFIG, config)
 
 

@@ -1,17 +1,21 @@
-"""Which form of a model is served: the first in order of preference that passes the comparison.
+"""Which form of a model is served: int8, where it answers as fp32, which was trained."""
 
-A form passes if it answers as the form that the model was trained in.
-"""
-
-from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from plumbline.contract.params import TRAINED_FORM, Evaluation, Parity, Selective
+from plumbline.contract.steps import announce
 from plumbline.statistics import parity
+from plumbline.tasks.text_classification.models.batches import TextDataModule
+from plumbline.tasks.text_classification.models.int8 import INT8, write_int8_form
 from plumbline.tasks.text_classification.models.label_decisions import choose_answers, find_equal
+from plumbline.tasks.text_classification.models.logits import compute_graph_logits
 from plumbline.tasks.text_classification.params import CandidateConfig
+
+FILES = {TRAINED_FORM: "model.onnx", INT8: "model.int8.onnx"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,15 @@ class FormPolicy:
     selective: Selective | None
 
 
+@dataclass(frozen=True)
+class FormChoice:
+    """The form that is served, its logits on the validation rows, and why int8 is not."""
+
+    served: str
+    logits: np.ndarray
+    fault: str | None
+
+
 def read_form_policy(config: CandidateConfig, evaluation: Evaluation) -> FormPolicy:
     """Read the policy from params."""
     return FormPolicy(
@@ -34,21 +47,26 @@ def read_form_policy(config: CandidateConfig, evaluation: Evaluation) -> FormPol
     )
 
 
-def choose_served_form(
-    policy: FormPolicy, logits: Mapping[str, np.ndarray], targets: np.ndarray
-) -> str:
-    """Choose the form to serve from each form's logits on the validation rows.
+def choose_form(
+    folder: Path, graph: Any, data: TextDataModule, policy: FormPolicy, reference: np.ndarray
+) -> FormChoice:
+    """Write the form int8 to `folder`, if `policy` asks for it, and choose what is served.
 
-    They have the shape (rows, classes), of an ensemble (rows, members, classes); `targets` has
-    (rows,), of sets of labels (rows, classes). The reference is always one of the forms, and it
-    passes.
+    `graph`, an onnx.ModelProto, and the logits `reference` of the validation rows are those of the
+    form fp32. They have the shape (rows, classes), of an ensemble (rows, members, classes).
     """
-    for form in policy.forms:
-        if form == TRAINED_FORM:
-            return form
-        if find_difference(policy, logits[form], logits[TRAINED_FORM], targets) is None:
-            return form
-    raise ValueError(f"{TRAINED_FORM} is not one of the forms: {', '.join(policy.forms)}")
+    served = policy.forms[0]
+    if INT8 not in policy.forms:
+        return FormChoice(served, reference, None)
+    announce("tries the form int8 on the validation rows")
+    path = folder / FILES[INT8]
+    write_int8_form(graph, path)
+    logits = compute_graph_logits(path, INT8, data.validation)
+    fault = find_difference(policy, logits, reference, data.validation.targets)
+    print(f"train: int8: {fault or 'passes'}", flush=True)  # noqa: T201 (the stage's result)
+    if fault or served == TRAINED_FORM:
+        return FormChoice(TRAINED_FORM, reference, fault)
+    return FormChoice(INT8, logits, None)
 
 
 def find_difference(
@@ -56,7 +74,8 @@ def find_difference(
 ) -> str | None:
     """Return how a form differs from the reference by more than the limits; None where it does not.
 
-    Logits and targets are those of choose_served_form.
+    Logits are those of choose_form; `targets` has the shape (rows,), of sets of labels
+    (rows, classes).
     """
     answers, expected = choose_answers(logits, reference_logits, targets)
     hits = find_equal(answers, targets).astype(float)

@@ -8,9 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.tasks.text_classification.models.int8.rewriting import GraphWriter
-
 OPSET, IR_VERSION = 20, 10
+
+
+class GraphWriter:
+    """Collects operators and constants, whose names begin with `prefix`."""
+
+    def __init__(self, prefix: str) -> None:
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+        self._prefix = prefix
+
+    def add_constant(self, kind: str, value: np.ndarray) -> str:
+        """Add a constant; return its name."""
+        from onnx import numpy_helper
+
+        name = f"{self._prefix}.{kind}.{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(value, name))
+        return name
+
+    def add_node(self, kind: str, inputs: list[str], output: str = "", **attributes: Any) -> str:
+        """Add an operator; return the name of its output."""
+        from onnx import helper
+
+        output = output or f"{self._prefix}.{kind}.{len(self.nodes)}"
+        self.nodes.append(helper.make_node(kind, inputs, [output], domain="", **attributes))
+        return output
 
 
 def build_linear_graph(

@@ -10,7 +10,7 @@ from plumbline.tasks.text_classification.models.encoded_texts import EncodedText
 from plumbline.tasks.text_classification.predictor import ONE_BY_ONE, open_graph
 
 BATCH = 32
-NUM_TRIED = 256  # rows that are answered twice: alone and in company, by the model and by its graph
+NUM_TRIED = 256  # rows that the model and its graph answer
 
 Run = Callable[[Mapping[str, torch.Tensor]], np.ndarray]
 
@@ -46,20 +46,6 @@ def compute_graph_logits(path: Path, form: str, rows: EncodedTexts) -> np.ndarra
     onnx.checker.check_model(path)
     size = 1 if form in ONE_BY_ONE else BATCH
     return _compute_logits(_open_run(path), rows, _order_by_length(rows), size)
-
-
-def measure_company(path: Path, form: str, rows: EncodedTexts) -> float:
-    """Return how far the other rows of its batch move the logits of a row at most.
-
-    Up to NUM_TRIED rows are answered alone and in random batches of mixed length.
-    """
-    if form in ONE_BY_ONE:
-        return 0.0
-    run = _open_run(path)
-    tried = draw_tried_rows(rows)
-    together = _compute_logits(run, rows, tried, BATCH)[tried]
-    alone = _compute_logits(run, rows, tried, 1)[tried]
-    return float(np.abs(together - alone).max())
 
 
 def _open_run(path: Path) -> Run:
