@@ -114,3 +114,42 @@ def test_rows_that_wait_leave_no_file(folder: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(DataError, match=r"^c\.csv:2"):
         run_ingest(make_params("raw/*.csv"), folder / "two")
     assert list((folder / "tmp").iterdir()) == []
+
+
+def test_a_part_without_rows_beside_others_is_a_note(folder: Path) -> None:
+    write_csv("raw/b.csv", [])
+    _, facts = run_ingest(make_params("raw/[abc].csv"), folder / "out")
+    assert '"b.csv: 0 rows"' in facts
+
+
+def test_a_class_whose_texts_all_look_like_missing_values_does_not_vanish(folder: Path) -> None:
+    rows = [(f"text {number}", "ab"[number % 2], "c") for number in range(60)]
+    words = [(word, "nothing else", "c") for word in ("none", "nil", "-") * 3]
+    write_csv("raw/words.csv", rows + words)
+    with pytest.raises(DataError, match=r"^label 'nothing else': the texts of all its 9 rows look"):
+        run_ingest(make_params("raw/words.csv"), folder / "out")
+
+
+@pytest.mark.parametrize(
+    ("mark", "remedy"),
+    [
+        ("state.json", r"set data\.source: saved/\*\.arrow$"),
+        ("dataset_dict.json", r"set data\.source\.train: saved/train/\*\.arrow, and so on"),
+    ],
+)
+def test_a_folder_that_save_to_disk_wrote_is_named(folder: Path, mark: str, remedy: str) -> None:
+    Path("saved").mkdir()
+    Path("saved", mark).write_text("{}")
+    with pytest.raises(DataError, match=remedy):
+        run_ingest(make_params("hf://./saved"), folder / "out")
+
+
+def test_what_files_call_their_columns_goes_with_the_model() -> None:
+    assert make_params("a.csv").describe_source() == {}
+    own = make_params(
+        "a.csv", columns={"text": "Body", "label": "Class"}, policies={"encoding": "refuse"}
+    )
+    assert own.describe_source() == {
+        "columns": {"text": "Body", "label": "Class"},
+        "encoding": "refuse",
+    }
