@@ -49,7 +49,7 @@ SERVING_LIBRARIES = (
     "rich.console",
     "fastapi",
     "fastapi.openapi.utils",
-    "uvicorn.protocols.http.httptools_impl",
+    "uvicorn.protocols.http.h11_impl",
     "uvicorn.supervisors.multiprocess",
     "uvloop",
     "anyio._backends._asyncio",
