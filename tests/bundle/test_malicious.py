@@ -304,6 +304,9 @@ SEALS: dict[str, bytes | dict[str, Any]] = {
         "signature": {"inputs": [{"name": "x"}], "outputs": [], "params": []}
     },
     "an example of other columns": {"example": {"z": [1.0]}},
+    "a source of other keys": {"source": {"code": "x"}},
+    "a source with no name": {"source": {"columns": {"x": ""}}},
+    "a source of another encoding": {"source": {"encoding": "utf-7"}},
     "no object": b"[]",
     "no JSON": b"{",
     "a key that occurs twice": b'{"format": 2, "format": 2}',

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.arrow_files import ArrowTable
@@ -40,34 +40,8 @@ class Batch:
         return f"{self.name}: row {self.first_row + row + 1:,}{line}"
 
 
-class Table(Protocol):
-    """An open file; close it when it was read."""
-
-    names: list[str]  # of its columns, each once; in JSON lines, those of the first rows
-
-    def build_schema(self) -> "pa.Schema":
-        """Return the columns as an Arrow schema."""
-        ...
-
-    def read_batches(self) -> Iterator[Batch]:
-        """Read the file from its beginning, once; how it is cut follows from its rows alone."""
-        ...
-
-    def measure_progress(self) -> float:
-        """Return the share of the file that was read, from 0 to 1."""
-        ...
-
-    def describe(self) -> list[str]:
-        """Say how the file was read; call it after the last row."""
-        ...
-
-    def close(self) -> None:
-        """Close the file."""
-        ...
-
-
-def open_table(path: Path, wanted: Sequence[str] = (), *, refuse_encoding: bool = False) -> Table:
-    """Open a file; DataError if its beginning is not valid.
+def open_table(path: Path, wanted: Sequence[str] = (), *, refuse_encoding: bool = False) -> "Table":
+    """Open a file, which the caller closes; DataError if its beginning is not valid.
 
     `wanted` are names of columns of which some are expected: they tell the delimiter of CSV.
     """
@@ -235,6 +209,9 @@ class ArrowBatches:
             return list_values(batch.column(name), describe_place)
 
         return get_column
+
+
+Table = CsvTable | JsonTable | ArrowBatches
 
 
 def _group(

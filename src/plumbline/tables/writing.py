@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.task import Field
@@ -30,22 +30,6 @@ GROUP_BYTES = 64 * 2**20
 Columns = Mapping[str, Sequence[Any]]
 
 
-class TableWriter(Protocol):
-    """An output: its parts are appended to one file, which at the end becomes the output."""
-
-    def encode_header(self) -> bytes:
-        """Return what comes before the first row."""
-        ...
-
-    def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
-        """Return the rows of a batch with their answers."""
-        ...
-
-    def finish(self, rows: Path) -> Path:
-        """Return the output, made of everything that was appended to `rows`."""
-        ...
-
-
 def find_output_kind(target: Path) -> str:
     """Return the kind of a file to be written; ParamsError where its name tells none."""
     try:
@@ -57,7 +41,7 @@ def find_output_kind(target: Path) -> str:
     return kind
 
 
-def create_writer(target: Path, table: Table, added: Sequence[Field]) -> TableWriter:
+def create_writer(target: Path, table: Table, added: Sequence[Field]) -> "TableWriter":
     """Create the writer of the output, for the rows of `table` and the columns `added`."""
     kind = find_output_kind(target)
     if kind == "csv":
@@ -210,6 +194,10 @@ class ArrowWriter:
         if self._kind == "arrow":
             return pa.ipc.new_file(str(output), self._schema)
         return pq.ParquetWriter(output, self._schema, compression="zstd")
+
+
+# What each encodes is appended to one file, of which `finish` makes the output.
+TableWriter = CsvWriter | JsonlWriter | ArrowWriter
 
 
 def _refuse_new_keys(batch: Batch, known: Sequence[str]) -> None:
