@@ -27,11 +27,11 @@ import pandas as pd
 from tests.support.questions import Facts
 
 from plumbline.contract import layout
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.params import Params, Selective
 from plumbline.contract.records import Bound, Case, Leak, Scores
 from plumbline.contract.task import Metric
-from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence import compare
 from plumbline.evidence.compare import compare_forms
 from plumbline.evidence.gates import GATES

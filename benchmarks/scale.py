@@ -28,7 +28,7 @@ LOAD_TASK = """
 from plumbline.contract import layout
 from plumbline.process.files import digest_files, digest_path
 from plumbline.contract.manifest import Manifest
-from plumbline.entrypoint import load_params, load_task
+from plumbline.contract.loading import load_params, load_task
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.tasks.text_classification.scoring.class_profiles import build_profiles
 

@@ -219,8 +219,8 @@ def _measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     import torch
 
+    from plumbline.contract.loading import load_params
     from plumbline.contract.trainings import read_speed
-    from plumbline.entrypoint import load_params
     from plumbline.tasks.text_classification.models import build_learner
     from plumbline.training import fitting
 
@@ -429,7 +429,7 @@ def _write_examples(arguments: argparse.Namespace, folder: Path) -> Path:
     """Write the examples as the ingest stage writes them."""
     from ruamel.yaml import YAML
 
-    from plumbline.entrypoint import load_params
+    from plumbline.contract.loading import load_params
     from plumbline.tasks.text_classification.data import ingest
 
     params = ROOT / "params.yaml"

@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.machine import read_cpu_name
-from plumbline.entrypoint import load_params, load_task
 from plumbline.tuning import outcome, search, studies
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -19,9 +19,9 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.records import Scores
-from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence.latency import measure_latency
 from plumbline.evidence.predictors import score_split
 from plumbline.evidence.uncertainty import measure_orderings

@@ -17,10 +17,10 @@ from tests.support.order import get_rank
 from tests.support.warm import commands, forked_program
 from tests.support.warm.blank_store import install_blank_store
 
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_task
 from plumbline.registry.package import clean_run
 
 FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hundredths of a second

@@ -12,8 +12,8 @@ import grimp
 import pytest
 from ruamel.yaml import YAML
 
+from plumbline.contract.loading import load_params
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_params
 from plumbline.evidence.document import describe_params
 
 ROOT = Path(__file__).parents[1]

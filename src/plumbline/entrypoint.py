@@ -8,16 +8,13 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import PlumblineError
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.params import Params
-from plumbline.contract.params_file import read_params
 from plumbline.contract.steps import show_steps
-from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Task
-from plumbline.contract.task_packages import find_task_package, list_tasks
 from plumbline.contract.variables import refuse_misspelt_variables
 from plumbline.process import leftovers, ranks
 from plumbline.process.checkout_lock import lock_stage
@@ -109,20 +106,6 @@ def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | N
     function(params, task.configure(params), *named)
 
 
-def load_params(path: Path) -> Params:
-    """Read and check `path` for the task that it names."""
-    return read_params(path, load_params_class)
-
-
-def load_task(name: str) -> Task[Params]:
-    """Return `TASK` of the task `name`, wherever it is; raises ParamsError if there is none."""
-    package = find_task_package(name)
-    if package is None:
-        raise ParamsError(f"there is no task {name!r}{_suggest_task(name)}")
-    task: Task[Params] = importlib.import_module(f"{package}.task").TASK
-    return task
-
-
 def _explain_end(error: BaseException) -> tuple[int | None, str]:
     """Return the exit code for an error, and one line for the user; None for one of the code.
 
@@ -137,23 +120,6 @@ def _explain_end(error: BaseException) -> tuple[int | None, str]:
         return error.exit_code, f"{speaker}{error}"
     message = explain_system_error(error)
     return (None, "") if message is None else (1, f"{speaker}{message}")
-
-
-def load_params_class(name: str) -> type[Params]:
-    """Return the class of the params of the task `name`; ParamsError if there is no such task."""
-    package = find_task_package(name)
-    if package is None:
-        raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{_suggest_task(name)}")
-    params_class: type[Params] = importlib.import_module(f"{package}.params").PARAMS
-    return params_class
-
-
-def _suggest_task(name: str) -> str:
-    known = list_tasks()
-    return suggest_nearest(name, known) or (
-        f"; known: {', '.join(known)}; `plumbline recipe use NAME` brings the code of others, "
-        "`plumbline recipe list` names them"
-    )
 
 
 @contextmanager

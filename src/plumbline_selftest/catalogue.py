@@ -2,11 +2,11 @@
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import parse_yaml
-from plumbline.entrypoint import load_task
 from plumbline.evidence import gates
 from plumbline_selftest import evidence_faults, gate_faults, predictor_faults, registry_faults
 from plumbline_selftest.parts import get_faults_part, read_params

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from plumbline.contract import layout
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_params, load_task
 from plumbline_selftest import faulty_predictors
 
 # Where MLflow's database has absolute paths of files.

@@ -11,7 +11,8 @@ from concurrent.futures import Future, as_completed
 from dataclasses import replace
 from pathlib import Path
 
-from plumbline.entrypoint import THREADS, load_task
+from plumbline.contract.loading import load_task
+from plumbline.entrypoint import THREADS
 from plumbline_selftest import aa_test, fixture, states
 from plumbline_selftest.aa_test import ALPHA, Rates
 from plumbline_selftest.catalogue import list_faults, select_faults

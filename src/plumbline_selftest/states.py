@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.entrypoint import load_task
+from plumbline.contract.loading import load_task
 from plumbline_selftest.commands import PIPELINE, run_command
 from plumbline_selftest.fixture import copy_fixture, enter_checkout, read_settings
 from plumbline_selftest.parts import get_faults_part, read_params

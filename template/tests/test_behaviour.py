@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 
 CASES = Path(__file__).with_name("behaviour.csv")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.sources.parts import locate_parts
 from plumbline.tables.records import ReadRequest, WantedColumn
 from plumbline.tasks.text_classification.params import TextParams

@@ -3,8 +3,8 @@
 import subprocess
 from pathlib import Path
 
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.params import Params
-from plumbline.entrypoint import load_params, load_task
 
 
 def read_params() -> Params:

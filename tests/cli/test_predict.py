@@ -6,7 +6,7 @@ import pytest
 
 from plumbline.cli import predict
 from plumbline.contract.errors import ParamsError, PlumblineError
-from plumbline.entrypoint import load_task
+from plumbline.contract.loading import load_task
 
 
 def test_a_value_of_endless_nesting_is_not_valid_json() -> None:

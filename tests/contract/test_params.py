@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plumbline.contract.errors import ParamsError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 
 ROOT = Path(__file__).parents[2]
 GOOD = (ROOT / "recipes/text_classification.yaml").read_text(encoding="utf-8")

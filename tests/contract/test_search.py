@@ -6,7 +6,7 @@ import pytest
 from tests.support.checkouts import RECIPE
 
 from plumbline.contract.errors import ParamsError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.tuning.space import configure, read_values
 
 

@@ -7,8 +7,8 @@ import pytest
 from tests.support.own_tasks import forget_own_tasks
 
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.loading import load_task
 from plumbline.contract.task_packages import find_task_folder, find_task_package, list_tasks
-from plumbline.entrypoint import load_task
 
 TASK = "TASK = {name!r}\n"
 

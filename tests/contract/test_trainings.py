@@ -8,9 +8,9 @@ from tests.support.checkouts import ROOT
 
 from plumbline.contract import trainings
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.loading import load_params
 from plumbline.contract.params import Params
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.entrypoint import load_params
 from plumbline.process.files import write_json
 
 

@@ -9,10 +9,10 @@ from tests.support import task_contract
 from tests.support.checkouts import LINE, ROOT
 from tests.support.own_tasks import forget_own_tasks
 
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.entrypoint import load_params, load_task
 
 PAGE = (ROOT / "docs/add-a-task.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))

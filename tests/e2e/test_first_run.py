@@ -96,7 +96,7 @@ def test_the_readme_s_python(clone: Checkout) -> None:
 def test_the_readme_s_lines_for_own_data_are_valid(clone: Checkout, tmp_path: Path) -> None:
     from ruamel.yaml import YAML
 
-    from plumbline.entrypoint import load_params
+    from plumbline.contract.loading import load_params
 
     yaml = YAML(typ="safe")
     values, (changes,) = yaml.load(RECIPE.read_text()), blocks("yaml")

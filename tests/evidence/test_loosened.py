@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from plumbline import entrypoint
+from plumbline.contract import loading
 from plumbline.contract.params import Params
 from plumbline.contract.task import Metric
 from plumbline.contract.yaml_file import load_yaml
@@ -81,8 +81,8 @@ def test_a_limit_that_is_looser_is_listed_with_both_values(key: str, value: floa
 
 @pytest.mark.parametrize("recipe", sorted(path.stem for path in RECIPES.glob("*.yaml")))
 def test_shipped_limits_are_not_looser(recipe: str) -> None:
-    params = entrypoint.load_params(RECIPES / f"{recipe}.yaml")
-    metric = entrypoint.load_task(params.task).metric
+    params = loading.load_params(RECIPES / f"{recipe}.yaml")
+    metric = loading.load_task(params.task).metric
     baseline = params.evaluation.floor - metric.sign * 0.1
     assert list(find_loosened(params, metric, baseline)) == KNOWN.get(recipe, [])
 

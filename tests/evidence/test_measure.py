@@ -17,10 +17,10 @@ from tests.support.small_texts import LIMITS
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Champion
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric, Task
-from plumbline.entrypoint import load_task
 from plumbline.evidence import choice, compare, latency, measure
 from plumbline.statistics.seeds import SeedSpread
 

@@ -10,8 +10,8 @@ from ruamel.yaml import YAML
 from tests.support.checkouts import RECIPE, ROOT
 
 from plumbline.cli import app
+from plumbline.contract.loading import load_params
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.entrypoint import load_params
 from plumbline.evidence.gates.remedies import REMEDIES, describe_remedy
 from plumbline.tasks.text_classification import params as text_params
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from tests.support.checkouts import RECIPE
 
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.evidence.content import list_searched
 from plumbline.evidence.document import KEYS
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from ruamel.yaml import YAML
 from tests.support.checkouts import RECIPE, ROOT
 
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.init.answers import InitAnswers
 from plumbline.init.proposal import TRANSFORMER, Proposal, propose_params
 

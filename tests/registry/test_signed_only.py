@@ -14,8 +14,8 @@ from tests.support.serving.moody import EXITS, RAISES
 from tests.support.signing_keys import write_keys
 from typer.testing import CliRunner
 
-from plumbline import entrypoint
 from plumbline.cli import app
+from plumbline.contract import loading
 from plumbline.contract.errors import BundleError, ParamsError, PlumblineError
 from plumbline.contract.task import Task
 from plumbline.diagnostics.doctor.registry import check_registry
@@ -52,7 +52,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def task(made: Lines, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     """The task of a line; the registry is that of the cwd, and only signed versions are used."""
     _, task = line_task(monkeypatch)
-    monkeypatch.setattr(entrypoint, "list_tasks", lambda: ["line"])
+    monkeypatch.setattr(loading, "list_tasks", lambda: ["line"])
     monkeypatch.chdir(made.folder)
     for name, value in made.environment.items():
         monkeypatch.setenv(name, value)
@@ -158,7 +158,7 @@ def unsigned(task: Task, monkeypatch: pytest.MonkeyPatch) -> Task:
 def test_a_version_of_another_task_is_not_asked(
     unsigned: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(entrypoint, "load_task", lambda _: replace(unsigned, name="x"))
+    monkeypatch.setattr(loading, "load_task", lambda _: replace(unsigned, name="x"))
     with pytest.raises(PlumblineError, match=r"line version 1 is of the task line, params.yaml"):
         run("predict", "1.0")
 

@@ -14,7 +14,7 @@ from tests.support.checkouts import Checkout, get_clean_environment
 
 from plumbline import cli
 from plumbline.contract.errors import BundleError, ParamsError
-from plumbline.entrypoint import load_task
+from plumbline.contract.loading import load_task
 from plumbline.evidence import gates, judge
 from plumbline_selftest import catalogue, commands, fixture, injection, selftest, states
 from plumbline_selftest.cli.selftest import run_selftest

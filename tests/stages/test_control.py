@@ -10,8 +10,8 @@ from tests.support.small_texts import NUM_ROWS, WORDS, small_params, write_examp
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import RejectedError
+from plumbline.contract.loading import load_task
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_task
 from plumbline.process.files import digest_path, write_json
 from plumbline.stages.control import control
 from plumbline.stages.train import train

@@ -24,11 +24,11 @@ from plumbline.contract.errors import (
     PlumblineError,
     RegistryError,
 )
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Champion
 from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.entrypoint import load_task
 from plumbline.evidence import document, gates, validation_only
 from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json

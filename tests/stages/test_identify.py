@@ -14,10 +14,10 @@ from tests.support.small_sources import CSV
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.entrypoint import load_task
 from plumbline.process.files import read_json
 from plumbline.stages.identify import identify
 from plumbline.stages.ingest import ingest

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from tests.support.checkouts import ROOT
 
+from plumbline.contract.loading import load_params_class
 from plumbline.contract.params import Params, SeededConfig
 from plumbline.contract.search import TunableConfig
-from plumbline.entrypoint import load_params_class
 
 PAGE = ROOT / "docs/params.md"
 TASKS = sorted(path.parent.name for path in ROOT.glob("src/**/tasks/*/params.py"))

@@ -22,8 +22,8 @@ from tests.support.small_texts import small_params, write_examples
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.loading import load_task
 from plumbline.contract.task import Predictor
-from plumbline.entrypoint import load_task
 from plumbline.process.files import write_json
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.scoring import (

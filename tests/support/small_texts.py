@@ -6,8 +6,8 @@ from typing import cast
 
 import pyarrow as pa
 
+from plumbline.contract.loading import load_params
 from plumbline.contract.params import Parity
-from plumbline.entrypoint import load_params
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.params import EnsembleConfig, TextParams
 

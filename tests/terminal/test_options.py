@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.loading import load_task
 from plumbline.contract.task import Param
 from plumbline.contract.value_types import TYPES
-from plumbline.entrypoint import load_task
 from plumbline.terminal.options import parse_inference_params
 
 PARAMS = (

@@ -6,8 +6,8 @@ from typing import Any
 from plumbline.ci import github
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
-from plumbline.entrypoint import load_task
 from plumbline.evidence import document
 from plumbline.evidence.verdict import EXIT_CODES
 from plumbline.evidence.verify import verify_evidence

@@ -120,7 +120,7 @@ def show_champion(
     as_json: AsJson = False,
 ) -> None:
     """Print which version is champion of NAME, and which decision made it so."""
-    from plumbline.entrypoint import load_params
+    from plumbline.contract.loading import load_params
     from plumbline.registry import promotion
 
     name = name or load_params(layout.PARAMS).registry.model

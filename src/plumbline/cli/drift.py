@@ -48,8 +48,8 @@ def check_drift(
 
     See `plumbline docs drift`.
     """
+    from plumbline.contract.loading import load_params
     from plumbline.drift import check, decision
-    from plumbline.entrypoint import load_params
     from plumbline.reporting import html
 
     params = load_params(layout.PARAMS)

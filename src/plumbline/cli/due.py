@@ -28,8 +28,8 @@ def check_due(
 
     Exit codes: 0 due, 10 not due.
     """
+    from plumbline.contract.loading import load_params
     from plumbline.drift import training_due
-    from plumbline.entrypoint import load_params
 
     due = training_due.check_due(load_params(layout.PARAMS), record=record)
     verdict = "due" if due.is_due else "not due"

@@ -51,7 +51,7 @@ def predict(
 
     The model's files are verified against the registry before any of its code runs.
     """
-    from plumbline.entrypoint import load_params, load_task
+    from plumbline.contract.loading import load_params, load_task
     from plumbline.registry.reader import open_version
     from plumbline.registry.reader.loading import ask_predictor
 

@@ -70,7 +70,7 @@ def use_recipe(
 
 
 def _load_params_class(task: str) -> "type[Params]":
-    from plumbline.entrypoint import load_params_class
+    from plumbline.contract.loading import load_params_class
 
     copy_task(task)
     return load_params_class(task)
@@ -81,7 +81,7 @@ def show_schema(task: TaskName = DEFAULT_TASK) -> None:
 
     Save it as params.schema.json: after an upgrade, or for another task.
     """
-    from plumbline.entrypoint import load_params_class
+    from plumbline.contract.loading import load_params_class
 
     print_json(load_params_class(task).model_json_schema())
 

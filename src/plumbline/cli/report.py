@@ -49,7 +49,7 @@ def _verify_evidence() -> str | None:
     EvidenceError where another verdict follows. Evidence of another version, or of other files or
     params than those here, is shown as it is, with the reason.
     """
-    from plumbline.entrypoint import load_params, load_task
+    from plumbline.contract.loading import load_params, load_task
     from plumbline.evidence import document
     from plumbline.evidence.verify import verify_evidence
 
@@ -101,7 +101,7 @@ def _quote_example() -> str:
 
     It is a bare string, else JSON.
     """
-    from plumbline.entrypoint import load_params, load_task
+    from plumbline.contract.loading import load_params, load_task
 
     task = load_task(load_params(layout.PARAMS).task)
     try:

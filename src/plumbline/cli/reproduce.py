@@ -40,8 +40,8 @@ def reproduce_version(
 
     Exit code 0 if data, weights and metrics are the same, else 1.
     """
+    from plumbline.contract.loading import load_params
     from plumbline.diagnostics import reproduce
-    from plumbline.entrypoint import load_params
 
     model = name or load_params(layout.PARAMS).registry.model
     say = partial(typer.echo, err=True) if as_json else print_plain

@@ -62,7 +62,7 @@ def tune(
 
     See `plumbline docs tune`.
     """
-    from plumbline.entrypoint import load_params, load_task
+    from plumbline.contract.loading import load_params, load_task
     from plumbline.tuning import outcome, search
 
     if sampler not in SAMPLERS:
@@ -132,7 +132,7 @@ def _print_result(result: "SearchResult", params: "Params", proposed: dict[str, 
 
 def _apply(candidate: str, proposed: dict[str, Any]) -> None:
     """Write the values, and check the whole file; a file that is not valid is put back."""
-    from plumbline.entrypoint import load_params
+    from plumbline.contract.loading import load_params
     from plumbline.tuning.params_edit import edit_candidate
 
     before = layout.PARAMS.read_bytes()

@@ -25,7 +25,7 @@ def show_verdict(
     Exit codes: 0 promote, 10 keep, 20 refuse, 1 error.
     """
     from plumbline.ci import workflow_report
-    from plumbline.entrypoint import load_params, load_task
+    from plumbline.contract.loading import load_params, load_task
     from plumbline.evidence import document
     from plumbline.evidence.gates.remedies import list_failures
     from plumbline.evidence.verdict import EXIT_CODES

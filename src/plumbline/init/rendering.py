@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from plumbline.contract import layout
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.init import differences, repository_files
 from plumbline.init.answers import InitAnswers, write_record
 from plumbline.init.proposal import Proposal, propose_params

@@ -21,7 +21,7 @@ from packaging.version import Version
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.init.answers import RECORD, InitAnswers, TemplateRecord, read_record
 from plumbline.init.git import call_git, try_git
 from plumbline.init.rendering import render_repository

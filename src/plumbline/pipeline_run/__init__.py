@@ -8,7 +8,7 @@ from types import FrameType
 
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.pipeline_run import dvc_processes
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce

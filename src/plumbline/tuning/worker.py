@@ -17,10 +17,10 @@ from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.trial import TrialState
 
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve, read_curve, read_speed
-from plumbline.entrypoint import load_params, load_task
 from plumbline.evidence.predictors import open_candidate
 from plumbline.stages.train import learn
 from plumbline.tracking.records import RunRecord

@@ -7,7 +7,7 @@ stays there.
 from collections.abc import Callable
 from pathlib import Path
 
-from plumbline.entrypoint import load_task
+from plumbline.contract.loading import load_task
 from plumbline_selftest.drill.scene import Scene
 from plumbline_selftest.drill.steps import STEPS
 from plumbline_selftest.parts import get_drill_part

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.loading import load_params
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_params
 from plumbline_selftest.drill.server import WAIT_S, Server, require, wait_until
 from plumbline_selftest.fixture import REGISTRY_VARIABLES
 from plumbline_selftest.protocol import DrillPart, SourceRow

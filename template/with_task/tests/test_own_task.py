@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from plumbline.entrypoint import load_params, load_task
+from plumbline.contract.loading import load_params, load_task
 from plumbline.quality.runner import run_checks
 
 

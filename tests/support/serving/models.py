@@ -10,10 +10,10 @@ from tests.support.checkouts import LINE
 from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, register_as_measured
 
+from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
-from plumbline.entrypoint import load_task
 
 
 def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:

@@ -12,7 +12,8 @@ from tests.support.recorded_cases import LEARNED_VOTE, ONE_STRONG
 
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
-from plumbline.entrypoint import load_task, run_stage
+from plumbline.contract.loading import load_task
+from plumbline.entrypoint import run_stage
 from plumbline.process.files import read_json
 from tasks.answer_consensus.params import ConsensusParams
 

@@ -12,9 +12,9 @@ from tests.support.shards import read_rows, write_rows
 from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.loading import load_params
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
-from plumbline.entrypoint import load_params
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
 from plumbline.tasks.text_classification.expectations import find_leaks
 from plumbline.tasks.text_classification.expectations.text_chunks import CHUNK_CHARACTERS

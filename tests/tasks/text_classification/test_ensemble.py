@@ -12,7 +12,7 @@ from tests.support.small_trained import SHARED, train_on_texts
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, compare_export

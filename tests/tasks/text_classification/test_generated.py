@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.tasks.text_classification.data import ingest, read_split
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 from plumbline.tasks.text_classification.params import TextParams

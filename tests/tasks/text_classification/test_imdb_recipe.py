@@ -9,7 +9,7 @@ from tests.support.small_texts import ROOT
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.evidence.predictors import score_split
 from plumbline.evidence.uncertainty import measure_orderings, measure_selective
 from plumbline.tasks.text_classification.models import build_learner

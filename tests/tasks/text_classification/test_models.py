@@ -19,7 +19,7 @@ from tests.support.small_texts import (
 )
 
 from plumbline.contract.errors import ParamsError, TrainingError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.process.files import digest_path, read_json
 from plumbline.sources.shard_writer import write_split
 from plumbline.tasks.text_classification.data import read_split

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.entrypoint import load_params
+from plumbline.contract.loading import load_params
 from plumbline.tasks.text_classification.data import ingest
 from plumbline.tasks.text_classification.params import TextParams
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from plumbline.contract import layout
+from plumbline.contract.loading import load_params
 from plumbline.diagnostics.result import DiagnosticResult
-from plumbline.entrypoint import load_params
 from plumbline.process import locked_packages
 from plumbline.process.lineage import run_git
 

@@ -14,8 +14,8 @@ from plumbline.contract.errors import (
     PlumblineError,
     RegistryError,
 )
+from plumbline.contract.loading import load_params
 from plumbline.diagnostics.result import DiagnosticResult, report_error
-from plumbline.entrypoint import load_params
 from plumbline.process.files import read_json_object
 from plumbline.process.lineage import run_git
 from plumbline.registry import champion_pin, journal, lost_models
