@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.shards import write_rows
+from tests.support.example_rows import write_rows
 from tests.support.small_texts import LIMITS
 
 from plumbline import bundle

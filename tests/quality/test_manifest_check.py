@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.support.dirty_texts import make_values, run_stages
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 from tests.support.small_signals import small_params
 
 from plumbline.contract import layout

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.shards import read_rows
+from tests.support.example_rows import read_rows
 from tests.support.small_texts import NUM_ROWS, WORDS, small_params, write_examples
 
 from plumbline import bundle

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.console import Console
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 
 from plumbline import bundle
 from plumbline.contract import experiment, layout

@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import find_python
 from tests.support.dirty_texts import ROOT, make_values, run_stages
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError

@@ -15,7 +15,7 @@ from tests.support.small_texts import (
 from tests.support.small_trained import train_candidates
 
 from plumbline.contract import layout
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data.label_sets import join_labels
 from plumbline.tasks.text_classification.params import TextParams
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from plumbline.contract.loading import load_params
 from plumbline.contract.params import Parity
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.params import EnsembleConfig, TextParams
 
 ROOT = Path(__file__).resolve().parents[2]

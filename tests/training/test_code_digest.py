@@ -10,7 +10,7 @@ from plumbline.training.code_digest import list_code
 
 def test_code_is_that_of_the_task_and_of_what_it_trains_with() -> None:
     names = {"/".join(path.parts[-2:]) for path in list_code("text_classification")}
-    assert {"contract/learning_rate.py", "sources/shards.py", "training/loop.py"} <= names
+    assert {"contract/learning_rate.py", "tables/split_files.py", "training/loop.py"} <= names
     assert {"text_classification/task.py", "models/linear.py"} <= names
     assert not any(name.startswith(("stages/", "signal_extraction/")) for name in names)
 

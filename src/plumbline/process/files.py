@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.listing import digest_names, has_listing, read_listing, require_listed
 from plumbline.process.leftovers import make_aside_file
 from plumbline.process.system_errors import name_path
 
@@ -79,24 +78,17 @@ def publish(source: Path, target: Path) -> None:
 
 
 def digest_path(path: Path) -> str:
-    """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder.
-
-    Those of shards are taken from their listing: who reads a shard compares it with that.
-    DataError for a listing that is damaged, or does not name each file beside it.
-    """
-    if path.is_file():
-        return _digest_file(path)
-    if not has_listing(path):
-        return digest_files(path)
-    listing = read_listing(path)
-    require_listed(path, listing)
-    return listing.digest()
+    """Return the SHA-256 of a file, or of the sorted names and digests of the files in a folder."""
+    return _digest_file(path) if path.is_file() else digest_files(path)
 
 
 def digest_files(folder: Path) -> str:
     """Return the SHA-256 of the sorted names and digests of all files in a folder."""
     files = [file for file in folder.rglob("*") if file.is_file()]
-    return digest_names((file.relative_to(folder).as_posix(), _digest_file(file)) for file in files)
+    total = hashlib.sha256()
+    for name, file in sorted((file.relative_to(folder).as_posix(), file) for file in files):
+        total.update(f"{name}\0{_digest_file(file)}\n".encode())
+    return total.hexdigest()
 
 
 def _digest_file(path: Path) -> str:

@@ -17,7 +17,4 @@ that reads sources uses these keys.
     http_download  files behind http(s)://
     sql_queries    rows of a SQL query
     hub_datasets   data sets of the Hugging Face hub
-    shards         reads the shards that ingest wrote, each compared with their listing
-    shard_writer   writes them
-    shard_store    shards at an address, such as s3://bucket/folder; shard_copies: fetched ones
 """

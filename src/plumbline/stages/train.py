@@ -8,7 +8,6 @@ from pathlib import Path
 from plumbline import bundle
 from plumbline.contract import layout, trainings
 from plumbline.contract.errors import DataError, RejectedError
-from plumbline.contract.listing import has_listing, read_listing
 from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
@@ -18,8 +17,6 @@ from plumbline.contract.validation_report import read_validation
 from plumbline.process import ranks
 from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
-from plumbline.sources.shard_writer import write_listing
-from plumbline.sources.shards import verify_files
 from plumbline.tracking.dataset_facts import describe_dataset
 from plumbline.tracking.records import FINISHED, RunFacts
 from plumbline.training.checkpoint_folders import remove_checkpoints
@@ -90,11 +87,8 @@ def link_all_but_test(examples: Path, target: Path) -> None:
     """Give `target` the files of `examples` without those of the test split (`test.*`).
 
     Who learns never gets the answers that decide. Raises DataError where no file is of the test
-    split alone: then another file holds it; and for a shard that is not what its listing says.
+    split alone: then another file holds it.
     """
-    if has_listing(examples):
-        _share_shards(examples, target)
-        return
     files = sorted(path for path in examples.rglob("*") if path.is_file())
     kept = [path for path in files if path.name.partition(".")[0] != TEST]
     if len(kept) == len(files):
@@ -155,16 +149,6 @@ def refuse_unvalidated() -> None:
             raise RejectedError(f"{path} is not what was validated; run `dvc repro validate`")
     if report.get("accepted") is not True:
         raise RejectedError(f"validate rejected {layout.MANIFEST}; see {layout.VALIDATION_PAGE}")
-
-
-def _share_shards(examples: Path, target: Path) -> None:
-    """Give `target` the listing without the test split, and the shards that are in `examples`."""
-    listing = read_listing(examples).replace_split(TEST, ())
-    verify_files(examples, listing)
-    if listing.address is None:
-        for shard in listing.shards:
-            _link(examples / shard.name, target / shard.name)
-    write_listing(target, listing)
 
 
 def _link(path: Path, target: Path) -> None:

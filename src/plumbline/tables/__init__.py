@@ -8,6 +8,7 @@ text_lines     lines, decoded and bounded
 csv_files, jsonl_files, arrow_files   one module for each format
 csv_limits     the csv module's limit on cells, for all of plumbline
 parquet_batches   rows for one Parquet file, in bounded memory
+split_files    the rows of a split in numbered Parquet files
 database       DuckDB, bounded
 manifests      what changed between two manifests
 """

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 from sklearn.feature_extraction.text import TfidfVectorizer
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.data import term_counts

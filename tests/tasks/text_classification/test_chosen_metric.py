@@ -12,7 +12,7 @@ from sklearn.metrics import (
     f1_score,
     log_loss,
 )
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 from tests.support.small_texts import SHIPPED
 
 from plumbline import entrypoint

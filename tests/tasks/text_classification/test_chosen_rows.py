@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from tests.support.small_texts import write_examples
 
-from plumbline.sources import shard_writer
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables import split_files
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import count_rows, read_rows, read_split
 
 
 def test_chosen_rows_are_those_of_the_whole_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shard_writer, "SHARD_ROWS", 30)
+    monkeypatch.setattr(split_files, "FILE_ROWS", 30)
     write_examples(tmp_path / "examples")
     whole = read_split(tmp_path / "examples", "train")
     assert count_rows(tmp_path / "examples", "train") == len(whole) == 112

@@ -13,7 +13,7 @@ from tests.support.small_texts import FILLERS, small_params, write_examples
 from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes

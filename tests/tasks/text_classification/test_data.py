@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.development import DATA
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError
@@ -327,7 +327,8 @@ def test_metadata_follows_each_row(folder: Path) -> None:
 
 
 def test_reading_what_is_not_there_says_what_to_run(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"listing\.json: not found; run `dvc repro -f ingest`"):
+    message = r"train\.00000\.parquet: not found; run `dvc repro -f ingest`"
+    with pytest.raises(DataError, match=message):
         read_split(folder, "train")
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from tests.support.small_texts import small_params, write_examples
 
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.predictor import TfidfFeatures

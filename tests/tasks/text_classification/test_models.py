@@ -21,7 +21,7 @@ from tests.support.small_texts import (
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.loading import load_params
 from plumbline.process.files import digest_path, read_json
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
 from plumbline.tasks.text_classification.models.batches import LengthBucketSampler

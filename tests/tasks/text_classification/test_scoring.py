@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss
-from tests.support.shards import read_rows, write_rows
+from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.statistics import calibration

@@ -16,7 +16,7 @@ from tests.support.small_texts import WORDS, small_params
 
 from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification import expectations, predictor, scoring
 from plumbline.tasks.text_classification.data import ingest, read_label_sets, read_split
 from plumbline.tasks.text_classification.data.generated import find_true_labels

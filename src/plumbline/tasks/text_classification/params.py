@@ -21,7 +21,6 @@ from plumbline.contract.search import TunableConfig
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
-from plumbline.sources.shard_store import check_shard_address
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -156,12 +155,6 @@ class Data(StrictModel):
     split: Split
     policies: Policies
     generated: Generated
-    # Where ingest puts the shards of the examples, such as s3://bucket/folder; data/examples has
-    # their listing then. Without it they are in data/examples, and the file has no such key.
-    shards: Annotated[
-        Annotated[str, AfterValidator(check_shard_address)] | None,
-        Field(exclude_if=lambda value: value is None),
-    ] = None
 
     @model_validator(mode="after")
     def _check_divider(self) -> "Data":

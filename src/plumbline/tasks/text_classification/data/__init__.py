@@ -10,7 +10,6 @@ from plumbline.tasks.text_classification.data.storage import (
     read_batches,
     read_inputs,
     read_label_sets,
-    read_shard,
     read_split,
 )
 
@@ -25,7 +24,6 @@ __all__ = [
     "read_inputs",
     "read_label_sets",
     "read_rows",
-    "read_shard",
     "read_split",
     "shuffle_labels",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.sources.shards import list_readers
+from plumbline.tables.split_files import count_file_rows, list_files
 from plumbline.tasks.text_classification.data.storage import read_batches, read_split
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def count_rows(examples: Path, split: str) -> int:
     """Return the number of rows of one split."""
-    return sum(reader.shard.rows for reader in list_readers(examples, split))
+    return sum(map(count_file_rows, list_files(examples, split)))
 
 
 def read_rows(

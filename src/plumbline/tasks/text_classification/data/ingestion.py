@@ -8,7 +8,6 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.sources.parts import locate_parts
-from plumbline.sources.shard_store import ShardStore
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.records import WantedColumn
 from plumbline.tasks.text_classification.data.division import RowDivision
@@ -49,7 +48,7 @@ LABEL_SYNONYMS = (
 
 
 def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]:
-    """Write the shards of `examples` with their listing, and `manifest`; return data/source.json.
+    """Write the files of `examples`, and `manifest`; return data/source.json.
 
     Examples have the columns id, text, label and the metadata columns, all text, and where rows
     have sets of labels also `label_set`, the labels as a JSON list. The manifest has
@@ -63,8 +62,6 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     Raises DataError for a source or row that cannot be used, and ParamsError where params do not
     fit the source.
     """
-    shards = params.data.shards
-    store = None if shards is None else ShardStore(shards)
     parts = _list_parts(params)
     given = {part.split for part in parts}
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
@@ -92,7 +89,6 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
             params.data.columns.metadata,
             is_generated=params.data.source == "generated",
             has_sets=params.data.columns.has_label_sets,
-            store=store,
         ) as writer:
             for source in sources:
                 for batch in namer.name_batches(source.read_batches()):

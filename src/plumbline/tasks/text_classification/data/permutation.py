@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plumbline.contract.task import LABEL_SET
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data.chosen_rows import count_rows, read_rows
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.storage import has_label_sets

@@ -5,12 +5,15 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.listing import Listing
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
-from plumbline.sources.shard_store import ShardStore
-from plumbline.sources.shard_writer import ShardWriter, write_listing
-from plumbline.sources.shards import ShardReader, list_readers
 from plumbline.tables.parquet_batches import BatchWriter
+from plumbline.tables.split_files import (
+    SplitWriter,
+    list_file_columns,
+    list_files,
+    read_file,
+    read_file_batches,
+)
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_content, digest_text
 from plumbline.tasks.text_classification.data.source_rows import name_value
@@ -23,11 +26,11 @@ if TYPE_CHECKING:
 def read_split(examples: Path, split: str, columns: list[str] | None = None) -> "pa.Table":
     """Read the columns of one split (all: id, text, label, metadata), in order.
 
-    Raises DataError where there is none, or where it is not what ingest wrote.
+    Raises DataError where there is none, or a file of it cannot be read.
     """
     import pyarrow as pa
 
-    return pa.concat_tables(reader.read(columns) for reader in list_readers(examples, split))
+    return pa.concat_tables(read_file(path, columns) for path in list_files(examples, split))
 
 
 def read_batches(
@@ -37,20 +40,13 @@ def read_batches(
 
     Columns that the split does not have are left out; the others are texts of one type.
     """
-    for reader in list_readers(examples, split):
-        yield from read_shard(reader, columns)
-
-
-def read_shard(
-    reader: ShardReader, columns: Sequence[str] | None = None
-) -> Iterator["pa.RecordBatch"]:
-    """Yield the rows of one shard as `read_batches` does."""
-    return map(_cast_to_texts, reader.read_batches(columns))
+    for path in list_files(examples, split):
+        yield from map(_cast_to_texts, read_file_batches(path, columns))
 
 
 def has_label_sets(examples: Path, split: str) -> bool:
     """Whether the label of a row is the text of a set of labels; ingest lists them then."""
-    return LABEL_SET in list_readers(examples, split)[0].list_columns()
+    return LABEL_SET in list_file_columns(list_files(examples, split)[0])
 
 
 def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
@@ -81,10 +77,7 @@ def list_rows(examples: Path, split: str) -> Iterator["pd.DataFrame"]:
 
 
 class ExampleWriter(AbstractContextManager["ExampleWriter"]):
-    """Writes rows into shards of their splits, and one row for each into the manifest.
-
-    The listing of the shards is there once all of them are.
-    """
+    """Writes rows into files of their splits, and one row for each into the manifest."""
 
     def __init__(
         self,
@@ -94,17 +87,14 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
         *,
         is_generated: bool,
         has_sets: bool,
-        store: ShardStore | None,
     ) -> None:
         example_schema, manifest_schema = _build_schemas(metadata, is_generated, has_sets)
-        self._examples = examples
-        self._store = store
         self._metadata = metadata
         self._schemas = example_schema, manifest_schema
-        self._splits: dict[str, ShardWriter] = {}
+        self._splits: dict[str, SplitWriter] = {}
         with ExitStack() as stack:  # closes what is open, should the next one fail
             for split in SPLITS:
-                writer = ShardWriter(examples, split, example_schema, store)
+                writer = SplitWriter(examples, split, example_schema)
                 self._splits[split] = stack.enter_context(writer)
             self._manifest = stack.enter_context(BatchWriter(manifest, manifest_schema))
             self._stack = stack.pop_all()
@@ -141,11 +131,6 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
 
     def __exit__(self, *error: Any) -> None:
         self._stack.__exit__(*error)
-        if error[0] is None:
-            listing = Listing(address=None if self._store is None else self._store.address)
-            for split, writer in self._splits.items():
-                listing = listing.replace_split(split, writer.shards)
-            write_listing(self._examples, listing)
 
 
 def _serialize_all(labels: "pa.Array") -> "pa.Array":

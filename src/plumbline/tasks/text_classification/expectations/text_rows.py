@@ -14,13 +14,11 @@ from plumbline.contract.rows import (
     ROW,
     RowBatches,
     put_column,
-    read_parts,
     store_batches,
     store_rows,
 )
 from plumbline.contract.task import SPLITS
-from plumbline.sources.shards import ShardReader, list_readers
-from plumbline.tasks.text_classification.data import normalise, read_batches, read_shard
+from plumbline.tasks.text_classification.data import normalise, read_batches
 from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts, merge_first
 
 if TYPE_CHECKING:
@@ -53,16 +51,8 @@ def read_example_rows(examples: Path, columns: Sequence[str]) -> RowBatches:
 
     A column that the examples do not have is left out.
     """
-    parts = []
-    start = 0
-    for split in SPLITS:
-        for reader in list_readers(examples, split):
-            parts.append(_ShardRows(reader, ("id", "label", "text", *columns), start))
-            start += reader.shard.rows
-    if all(part.reader.address is not None for part in parts):  # so every machine can read them
-        return store_rows(read_parts(parts).map(_add_comparison_forms))
-    batches = (batch for part in parts for batch in part())
-    return store_rows(store_batches(batches).map(_add_comparison_forms))
+    batches = _read_splits(examples, ("id", "label", "text", *columns))
+    return store_rows(store_batches(_number_rows(batches, 0)).map(_add_comparison_forms))
 
 
 def select_splits(rows: RowBatches, splits: Sequence[str]) -> RowBatches:
@@ -165,20 +155,13 @@ def _extend(one: list[T], other: list[T]) -> list[T]:
     return one
 
 
-@dataclass(frozen=True)
-class _ShardRows:
-    """Reads columns of a shard, with `split` and the numbers of its rows."""
+def _read_splits(examples: Path, columns: Sequence[str]) -> Iterator["pa.RecordBatch"]:
+    """Yield columns of one split after another, and `split`."""
+    import pyarrow as pa
 
-    reader: ShardReader
-    columns: Sequence[str]
-    start: int  # the number of the first row
-
-    def __call__(self) -> Iterator["pa.RecordBatch"]:
-        import pyarrow as pa
-
-        for batch in _number_rows(read_shard(self.reader, self.columns), self.start):
-            split = pa.array([self.reader.shard.split] * batch.num_rows, pa.string())
-            yield put_column(batch, "split", split)
+    for split in SPLITS:
+        for batch in read_batches(examples, split, columns):
+            yield put_column(batch, "split", pa.array([split] * batch.num_rows, pa.string()))
 
 
 def _number_rows(batches: Iterable["pa.RecordBatch"], start: int) -> Iterator["pa.RecordBatch"]:

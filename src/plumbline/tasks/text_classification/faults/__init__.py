@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.faults import data, models, sources
 from plumbline.tasks.text_classification.faults.fixture import PARAMS, WEAKER

@@ -9,7 +9,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.task import SPLITS
 from plumbline.process.files import digest_path, read_json, write_json
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline_selftest.protocol import Fault, FaultSite
 

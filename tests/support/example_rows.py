@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
-from plumbline.sources.shard_writer import write_split
+from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 
 
@@ -16,5 +16,5 @@ def read_rows(folder: Path, split: str) -> pd.DataFrame:
 
 
 def write_rows(folder: Path, split: str, rows: pd.DataFrame) -> None:
-    """Write all rows of a split, and list them."""
+    """Write all rows of a split."""
     write_split(folder, split, pa.Table.from_pandas(rows, preserve_index=False))

@@ -1,0 +1,122 @@
+"""The rows of a split in numbered Parquet files: train.00000.parquet, train.00001.parquet ...
+
+Equal rows give equal bytes, and DVC moves only the files that changed.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.row_groups import BATCH_ROWS, read_row_groups
+from plumbline.contract.rows import PART_ROWS
+from plumbline.tables.parquet_batches import BatchWriter
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+FILE_ROWS = PART_ROWS  # of each file of a split but the last
+REMEDY = "run `dvc repro -f ingest`"
+
+
+def list_files(folder: Path, split: str) -> list[Path]:
+    """Return the files of a split, in order; DataError where there is none, or one is missing."""
+    files = sorted(folder.glob(f"{split}.*.parquet"))
+    for number in range(max(1, len(files))):
+        expected = _name_file(folder, split, number)
+        if number == len(files) or files[number] != expected:
+            raise DataError(f"{expected}: not found; {REMEDY}")
+    return files
+
+
+def read_file(path: Path, columns: Sequence[str] | None = None) -> "pa.Table":
+    """Return these columns (all, if None) of all rows, in order."""
+    import pyarrow.parquet as pq
+
+    with _explain_damage(path):
+        names = None if columns is None else list(columns)
+        return pq.read_table(path, columns=names, partitioning=None)
+
+
+def read_file_batches(
+    path: Path, columns: Sequence[str] | None = None
+) -> Iterator["pa.RecordBatch"]:
+    """Yield the rows in order, a few thousand at a time; missing columns are omitted."""
+    with _explain_damage(path):
+        yield from read_row_groups(path, columns)
+
+
+def list_file_columns(path: Path) -> list[str]:
+    """Return the names of the columns."""
+    import pyarrow.parquet as pq
+
+    with _explain_damage(path):
+        return list(pq.read_schema(path).names)
+
+
+def count_file_rows(path: Path) -> int:
+    """Return the number of rows."""
+    import pyarrow.parquet as pq
+
+    with _explain_damage(path):
+        return int(pq.read_metadata(path).num_rows)
+
+
+def write_split(folder: Path, split: str, table: "pa.Table") -> None:
+    """Write all rows of a split, in place of those in the folder."""
+    import pyarrow.parquet as pq
+
+    for path in folder.glob(f"{split}.*.parquet"):
+        path.unlink()
+    for number, start in enumerate(range(0, max(1, len(table)), FILE_ROWS)):
+        rows = table.slice(start, FILE_ROWS)
+        path = _name_file(folder, split, number)
+        pq.write_table(rows, path, compression="zstd", row_group_size=BATCH_ROWS)
+
+
+class SplitWriter(AbstractContextManager["SplitWriter"]):
+    """Takes the rows of one split; one without rows has a file that says what its columns are."""
+
+    def __init__(self, folder: Path, split: str, schema: "pa.Schema") -> None:
+        self._folder = folder
+        self._split = split
+        self._schema = schema
+        self._num_files = 0
+        self._begin()
+
+    def add(self, rows: "pa.RecordBatch", sizes: "np.ndarray") -> None:
+        """Take any number of rows of the schema; `sizes` says about what each of them holds."""
+        while rows.num_rows:
+            if self._num_rows == FILE_ROWS:
+                self._writer.__exit__(None)
+                self._begin()
+            room = FILE_ROWS - self._num_rows
+            self._writer.add(rows.slice(0, room), sizes[:room])
+            self._num_rows += min(room, rows.num_rows)
+            rows = rows.slice(room)
+            sizes = sizes[room:]
+
+    def __exit__(self, *error: Any) -> None:
+        self._writer.__exit__(*error)
+
+    def _begin(self) -> None:
+        path = _name_file(self._folder, self._split, self._num_files)
+        self._writer = BatchWriter(path, self._schema)
+        self._num_files += 1
+        self._num_rows = 0
+
+
+def _name_file(folder: Path, split: str, number: int) -> Path:
+    return folder / f"{split}.{number:05}.parquet"
+
+
+@contextmanager
+def _explain_damage(path: Path) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None

@@ -1,0 +1,128 @@
+"""The files of a split: their names, rows and bytes, and how a missing or damaged one is named."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.support.dirty_texts import make_values
+from tests.support.small_sources import CSV
+
+from plumbline.contract import layout
+from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path, read_json, write_json
+from plumbline.stages.ingest import ingest
+from plumbline.stages.train import link_all_but_test, refuse_unvalidated
+from plumbline.tables import split_files
+from plumbline.tables.split_files import write_split
+from plumbline.tasks.text_classification.data import has_label_sets, read_batches, read_split
+from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.task import TASK
+
+ROWS = 6
+
+
+def make_small_params() -> TextParams:
+    return TextParams.model_validate(make_values("raw.csv"))
+
+
+@pytest.fixture
+def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Examples that were ingested into the current folder, in files of 6 rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(split_files, "FILE_ROWS", ROWS)
+    Path("raw.csv").write_text(CSV)
+    ingest(make_small_params(), TASK)
+    return layout.EXAMPLES
+
+
+def list_names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_each_file_but_the_last_of_a_split_is_full(examples: Path) -> None:
+    for split in SPLITS:
+        paths = split_files.list_files(examples, split)
+        names = [f"{split}.{number:05}.parquet" for number in range(len(paths))]
+        assert [path.name for path in paths] == names
+        sizes = [pq.read_metadata(path).num_rows for path in paths]
+        assert set(sizes[:-1]) <= {ROWS}
+        assert 0 < sizes[-1] <= ROWS
+    assert len(split_files.list_files(examples, "train")) > 2
+
+
+def test_rows_are_those_of_one_file_in_the_same_order(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_parts = {split: read_split(examples, split) for split in SPLITS}
+    manifest = digest_path(layout.MANIFEST)
+    monkeypatch.setattr(split_files, "FILE_ROWS", 1000)
+    ingest(make_small_params(), TASK)
+    assert len(list_names(examples)) == len(SPLITS)
+    for split in SPLITS:
+        assert read_split(examples, split).equals(in_parts[split])
+    assert digest_path(layout.MANIFEST) == manifest
+
+
+def test_equal_rows_give_equal_bytes(examples: Path) -> None:
+    digest = digest_path(examples)
+    assert read_json(layout.SOURCE)["digest"] == digest
+    ingest(make_small_params(), TASK)
+    assert digest_path(examples) == digest
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_missing_file_is_named_with_the_remedy(examples: Path, number: int) -> None:
+    (examples / f"train.0000{number}.parquet").unlink()
+    message = rf"^data/examples/train\.0000{number}\.parquet: not found; run `dvc repro -f ingest`"
+    with pytest.raises(DataError, match=message):
+        read_split(examples, "train")
+
+
+def test_a_damaged_file_is_named_with_the_remedy(examples: Path) -> None:
+    path = examples / "train.00001.parquet"
+    path.write_bytes(path.read_bytes()[:100])
+    message = r"^data/examples/train\.00001\.parquet: cannot be read \(.*\); run `dvc repro"
+    for read in (read_split, lambda *arguments: list(read_batches(*arguments))):
+        with pytest.raises(DataError, match=message):
+            read(examples, "train")
+
+
+def test_a_file_that_was_changed_reaches_no_training(examples: Path) -> None:
+    facts = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(examples)}
+    write_json(layout.VALIDATION, facts | {"accepted": True})
+    refuse_unvalidated()
+    write_split(examples, "train", read_split(examples, "train").slice(1))
+    with pytest.raises(RejectedError, match=r"^data/examples is not what was validated"):
+        refuse_unvalidated()
+
+
+def test_a_training_gets_no_file_of_the_test_split(examples: Path, tmp_path: Path) -> None:
+    target = tmp_path / "aside"
+    target.mkdir()
+    link_all_but_test(examples, target)
+    assert list_names(target) == [n for n in list_names(examples) if not n.startswith("test.")]
+    assert read_split(target, "train").equals(read_split(examples, "train"))
+    with pytest.raises(DataError, match=r"aside/test\.00000\.parquet: not found"):
+        read_split(target, "test")
+
+
+def test_a_split_without_rows_has_its_columns(tmp_path: Path) -> None:
+    empty = pa.table({"id": pa.array([], pa.string()), "label_set": pa.array([], pa.string())})
+    write_split(tmp_path, "test", empty)
+    assert read_split(tmp_path, "test").schema == empty.schema
+    assert has_label_sets(tmp_path, "test")
+
+
+def test_a_split_that_is_written_again_leaves_no_file_of_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(split_files, "FILE_ROWS", ROWS)
+    rows = pa.table({"id": [str(number) for number in range(20)]})
+    for split in ("test", "train"):
+        write_split(tmp_path, split, rows)
+    write_split(tmp_path, "test", rows.slice(0, 2))
+    names = [*(f"train.{number:05}.parquet" for number in range(4)), "test.00000.parquet"]
+    assert list_names(tmp_path) == sorted(names)
+    assert read_split(tmp_path, "train").equals(rows)
