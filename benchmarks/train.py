@@ -458,7 +458,7 @@ def _write_sample(arguments: argparse.Namespace, num_rows: int) -> Path:
     """Write `num_rows` train rows, drawn at random, and validation rows of the same classes."""
     import numpy as np
 
-    from plumbline.sources.shard_writer import write_split
+    from plumbline.tables.split_files import write_split
     from plumbline.tasks.text_classification.data import read_split
 
     train = read_split(arguments.examples, "train")
