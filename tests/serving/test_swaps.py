@@ -19,6 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 UNKNOWN = {
     "error_code": "NO_SUCH_MODEL",
     "message": "unknown model or version; this server has line version 2",
+    "error": "unknown model or version; this server has line version 2",
 }
 
 

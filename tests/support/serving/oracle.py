@@ -101,7 +101,13 @@ def infer(raw: bytes) -> Rows:
             columns[name] = flat
     _must(set(columns) == set(INPUTS) and len({len(values) for values in columns.values()}) == 1)
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    return _answers(rows, body.get("parameters", {}))
+    answers = _answers(rows, body.get("parameters", {}))
+    outputs = body.get("outputs", [])
+    _must(isinstance(outputs, list) and all(isinstance(output, dict) for output in outputs))
+    names = [output.get("name") for output in outputs]
+    _must(all(isinstance(name, str) and name in answers[0] for name in names))
+    _must(len(set(names)) == len(names))
+    return [{name: row[name] for name in names or row} for row in answers]
 
 
 def cells(rows: list[dict[str, str]]) -> Rows:
