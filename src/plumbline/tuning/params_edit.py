@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.process.files import write_aside
 
 if TYPE_CHECKING:
@@ -20,9 +21,12 @@ WHOLE_MANTISSA = re.compile(r"^(-?\d+)e")
 def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor: str = "") -> None:
     """Write `values` into a candidate of the file at `path`.
 
-    A key that is missing is added before the key `anchor`. ParamsError where there is none.
+    A key that is missing is added before the key `anchor`. ParamsError where there is none, or
+    where the file is not the same otherwise once it is read again; then it stays as it was.
     """
     yaml = _open_yaml()
+    expected = load_yaml(path)
+    expected["candidates"][candidate] |= values
     content = yaml.load(path)
     config = content["candidates"][candidate]
     for key, value in values.items():
@@ -36,6 +40,19 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
             config.insert(list(config).index(anchor), key, _prepare(value))
     with write_aside(path) as aside:
         yaml.dump(content, aside)
+        if not _holds(aside, expected):
+            lines = ", ".join(f"`{key}: {format_scalar(value)}`" for key, value in values.items())
+            raise ParamsError(
+                f"{layout.PARAMS}: candidates.{candidate}: cannot be edited, as YAML is written "
+                f"there in a way that does not come back as it was; write {lines} yourself"
+            )
+
+
+def _holds(path: Path, expected: Any) -> bool:
+    try:
+        return bool(load_yaml(path) == expected)
+    except ParamsError:
+        return False
 
 
 def format_scalar(value: Any) -> str:
