@@ -40,7 +40,7 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
             config.insert(list(config).index(anchor), key, _prepare(value))
     with write_aside(path) as aside:
         yaml.dump(content, aside)
-        if not _holds(aside, expected):
+        if not _has_content(aside, expected):
             lines = ", ".join(f"`{key}: {format_scalar(value)}`" for key, value in values.items())
             raise ParamsError(
                 f"{layout.PARAMS}: candidates.{candidate}: cannot be edited, as YAML is written "
@@ -48,7 +48,7 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
             )
 
 
-def _holds(path: Path, expected: Any) -> bool:
+def _has_content(path: Path, expected: Any) -> bool:
     try:
         return bool(load_yaml(path) == expected)
     except ParamsError:
