@@ -45,6 +45,14 @@ def test_text_and_label_are_guessed(tmp_path: Path) -> None:
     check(inspect_file(write_csv(tmp_path / "b.csv", make_rows(), ";"), None, []))
 
 
+def test_rows_that_are_not_utf_8_are_counted(tmp_path: Path) -> None:
+    path = write_csv(tmp_path / "a.csv", make_rows())
+    assert inspect_file(path, None, []).num_decoded == 0
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    path.write_bytes("".join([lines[0], "Größe " + lines[1], *lines[2:]]).encode("cp1252"))
+    assert inspect_file(path, None, []).num_decoded == 1
+
+
 def test_other_formats_are_read(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

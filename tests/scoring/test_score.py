@@ -148,7 +148,7 @@ def test_an_infinite_answer_is_none_in_every_format(form: str, tmp_path: Path) -
 GZIP = gzip.compress(b"text\n" + os.urandom(9999).hex().encode())
 BROKEN: dict[str, tuple[str, bytes, str]] = {
     "an extra cell": ("csv", b"text,n\na,1\nb,2,3\n", r":3: 3 cells where the header has 2"),
-    "a missing cell": ("tsv", b"text\tn\na\t1\n\nb\n", r":4: 1 cells where the header has 2"),
+    "a missing cell": ("tsv", b"text\tn\na\t1\n\nb\n", r":4: 1 cell where the header has 2"),
     "an open quote": (
         "csv", b'text\na\n"b\nc\nd\n', r":3: a double quote opens a cell .*noticed on line 5",
     ),

@@ -55,6 +55,9 @@ def test_predict_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) ->
         page.set_input_files("#file", table)
         expect(page.locator("#answer .answer")).to_have_text("300 answers")
         expect(page.locator("#answer tr")).to_have_count(201)  # a head and the first 200
+        table.write_bytes("x,Größe\n1,ä\n".encode("cp1252"))
+        page.set_input_files("#file", table)
+        expect(page.locator("#answer.error")).to_contain_text("not UTF-8")
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 

@@ -168,7 +168,12 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         (
             "text,label\nhi,a\nho",
             "a.csv",
-            "a.csv:3: 1 cells where the header has 2: the file is cut",
+            "a.csv:3: 1 cell where the header has 2: the file is cut",
+        ),
+        (
+            "text,label\nhi,a\nho\nha,b\n",
+            "a.csv",
+            "a.csv:3: 1 cell where the header has 2 (separated by commas); add the cells",
         ),
         ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
         ("\n", "a.csv", "a.csv: no line with the names of the columns"),

@@ -79,6 +79,7 @@ def init_repository(
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
     made = create_repository(request)
     _print_survey(made.survey)
+    _warn_of_encoding(made.survey)
     _warn_of_classes(made.survey, load_yaml(folder / layout.PARAMS)["validation"])
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
@@ -99,6 +100,21 @@ def _print_survey(survey: "FileSurvey") -> None:
             f"  not used: {', '.join(survey.others)}; such columns in data.columns.metadata and "
             "evaluation.slices are compared group by group"
         )
+
+
+def _warn_of_encoding(survey: "FileSurvey") -> None:
+    """Say at once that `make run` will refuse bytes that are not UTF-8 in many rows."""
+    from plumbline.tasks.text_classification.expectations.suite import MAX_DECODED_SHARE
+
+    if not survey.num_decoded:
+        return
+    said = f"  {survey.num_decoded:,} rows are not UTF-8, and are read as Windows-1252"
+    if survey.num_decoded > MAX_DECODED_SHARE * survey.num_rows:
+        said += (
+            f"; `make run` will refuse more than {MAX_DECODED_SHARE:.0%} of such rows: convert the "
+            "file to UTF-8, or, where the texts look right, add encoding to validation.warnings"
+        )
+    print_plain(said)
 
 
 def _warn_of_classes(survey: "FileSurvey", limits: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 INPUT, OUTPUT = "input.", "output."  # before the names of a model's inputs and of its answers
 # Of a logged request, not of its content.
+REMEDY = "rename the column that holds it, in a copy of the file"
 ABOUT = ("at", "request_id", "model", "version", "side", "ms")
 
 
@@ -138,7 +139,7 @@ def _answer_file(path: Path, champion: CachedVersion) -> "pd.DataFrame":
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         scored = Path(folder) / "scored.parquet"
         request = ScoringRequest(
-            path, scored, params, columns=answers, prefix=OUTPUT, keep_bad=True
+            path, scored, params, columns=answers, prefix=OUTPUT, keep_bad=True, remedy=REMEDY
         )
         score(champion, request, watch=lambda *_: None, say=lambda _: None)
         rows = pd.read_parquet(scored).drop(columns=f"{OUTPUT}error")

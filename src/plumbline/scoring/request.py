@@ -33,6 +33,8 @@ class ScoringRequest:
     renames: bool = True  # answers, where the input has a column of such a name
     # Inputs of the model, and the columns of the file that hold them; others are found by name.
     inputs: Mapping[str, str] = field(default_factory=dict)
+    # What to do about an input {name} whose column is missing.
+    remedy: str = "say which one it is: --column {name}=COLUMN"
 
     def check_files(self) -> None:
         """Raise ParamsError or DataError for files that cannot be read or written."""
@@ -117,5 +119,5 @@ class ScoringRequest:
         hint = suggest_nearest(column, list(names))
         return (
             f"{self.input}: missing column {column!r}{hint}; found {listed}{more}; "
-            f"say which one it is: --column {name}=COLUMN"
+            f"{self.remedy.format(name=name)}"
         )

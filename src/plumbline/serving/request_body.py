@@ -148,7 +148,7 @@ def _require_encoding(raw: bytes) -> None:
     try:
         raw.decode()
     except UnicodeDecodeError as error:
-        raise BadRequestError(f"the body is not UTF-8 (byte {error.start})") from None
+        raise BadRequestError(f"the body is not UTF-8 (byte {error.start}); send UTF-8") from None
 
 
 def _parse_cells(field: Field, cells: list[str]) -> list[Any]:

@@ -46,6 +46,9 @@ def _explain_missing(
 
 def _suggest_remedy(column: WantedColumn, unused: list[str]) -> str:
     candidate = _guess_column(column, unused)
+    if candidate and column.is_one_of:
+        place = f"{format_value(candidate)} in place of {format_value(column.name)}"
+        return f"  is it {candidate!r}? then write {place} in {column.key}"
     if candidate:
         return f"  is it {candidate!r}? then set {column.key}: {format_value(candidate)}"
     return f"  {column.remedy or f'set {column.key} to the column that holds it'}"

@@ -104,13 +104,15 @@ class CsvRecords:
 
     def _explain_cells(self, number: int, num_cells: int) -> str:
         num_names = len(self.header)
-        place = f"{self._name}:{number}: {num_cells} cells where the header has {num_names}"
+        cells = "cell" if num_cells == 1 else "cells"
+        place = f"{self._name}:{number}: {num_cells} {cells} where the header has {num_names}"
         if num_cells < num_names and not self._lines.is_ended:
             return f"{place}: the file is cut off in this row; fetch it again"
         separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))
-        return (
-            f"{place} (separated by {separator}); put double quotes around a cell that contains one"
-        )
+        remedy = "put double quotes around a cell that contains one"
+        if num_cells < num_names:
+            remedy = "add the cells that are missing, if need be empty ones"
+        return f"{place} (separated by {separator}); {remedy}"
 
 
 def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:

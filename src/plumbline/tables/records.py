@@ -25,6 +25,7 @@ class WantedColumn:
     synonyms: tuple[str, ...] = ()  # what other data sets call it, in lower case
     remedy: str | None = None  # None: set the key to the right column
     may_be_list: bool = False  # a cell may hold a list, which is read as JSON
+    is_one_of: bool = False  # the key has a list of columns
 
     def convert(self, value: Any, place: str) -> str | None:
         """Convert a typed value of this column as `as_text` does, and a list where it may be."""

@@ -322,6 +322,8 @@ def test_metadata_follows_each_row(folder: Path) -> None:
     )
     _, rows = ingest_bytes(raw, folder, metadata=["team"])
     assert [row["team"] for row in rows[:2]] == ["red", ""]
+    misspelt = expect_refusal(raw, folder, metadata=["taem"])
+    assert "is it 'team'? then write team in place of taem in data.columns.metadata" in misspelt
     message = expect_refusal(raw, folder, metadata=["channel"])
     assert "leave 'channel' out of data.columns.metadata" in message
 

@@ -123,7 +123,7 @@ def _list_columns(params: TextParams) -> tuple[WantedColumn, ...]:
             f"leave {name!r} out of data.columns.metadata (and of evaluation.slices) "
             "if this source has none"
         )
-        wanted.append(WantedColumn(name, "data.columns.metadata", remedy=remedy))
+        wanted.append(WantedColumn(name, "data.columns.metadata", remedy=remedy, is_one_of=True))
     divider = params.data.split.column
     if divider is not None and divider not in [column.name for column in wanted]:
         wanted.append(WantedColumn(divider, "data.split.column"))
