@@ -65,7 +65,7 @@ def _name_label(rows: RowWindow, label: str, source: str, champion: CachedVersio
     """
     if label == LABEL:
         label = bundle.read_source(champion.folder).get("columns", {}).get(LABEL, LABEL)
-        if label not in rows.rows:
+        if label == LABEL or label not in rows.rows:
             return rows
     if label not in rows.rows:
         raise ParamsError(f"--label {label}: {source} has no such column")
