@@ -2,13 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.contract.errors import DataError
-from plumbline.contract.row_groups import read_row_groups
+from plumbline.contract.row_groups import explain_damage, read_row_groups
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,19 +24,19 @@ class Manifest:
         """Return the names of its columns."""
         import pyarrow.parquet as pq
 
-        with self._explain_damage():
+        with explain_damage(self.path, self.remedy):
             return list(pq.read_schema(self.path).names)
 
     def read(self, columns: Sequence[str] | None = None) -> "pd.DataFrame":
         """Return all rows, in order."""
         import pandas as pd
 
-        with self._explain_damage():
+        with explain_damage(self.path, self.remedy):
             return pd.read_parquet(self.path, columns=None if columns is None else list(columns))
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator["pa.RecordBatch"]:
         """Yield all rows, in order, a few thousand at a time."""
-        with self._explain_damage():
+        with explain_damage(self.path, self.remedy):
             yield from read_row_groups(self.path, columns)
 
     def read_held_out(self) -> "pd.DataFrame":
@@ -66,15 +64,6 @@ class Manifest:
             sizes.update(zip(rows["split"], rows["label"], strict=True))
             lengths.update(rows["length"])
         return ManifestSummary(sizes, lengths)
-
-    @contextmanager
-    def _explain_damage(self) -> Iterator[None]:
-        import pyarrow as pa
-
-        try:
-            yield
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise DataError(f"{self.path}: cannot be read ({error}); {self.remedy}") from None
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,7 @@ class RowBatches:
 
 def read_rows(read: Callable[[], Batches]) -> RowBatches:
     """Return rows that are read each time from the beginning."""
-    return read_parts([read])
-
-
-def read_parts(parts: Sequence[Callable[[], Batches]]) -> RowBatches:
-    """Return rows of which each part is read by itself."""
-    return RowBatches([_Part(read) for read in parts])
+    return RowBatches([_Part(read)])
 
 
 def store_batches(batches: Batches) -> RowBatches:

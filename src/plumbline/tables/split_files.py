@@ -4,12 +4,12 @@ Equal rows give equal bytes, and DVC moves only the files that changed.
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.row_groups import BATCH_ROWS, read_row_groups
+from plumbline.contract.row_groups import BATCH_ROWS, explain_damage, read_row_groups
 from plumbline.contract.rows import PART_ROWS
 from plumbline.tables.parquet_batches import BatchWriter
 
@@ -35,7 +35,7 @@ def read_file(path: Path, columns: Sequence[str] | None = None) -> "pa.Table":
     """Return these columns (all, if None) of all rows, in order."""
     import pyarrow.parquet as pq
 
-    with _explain_damage(path):
+    with explain_damage(path, REMEDY):
         names = None if columns is None else list(columns)
         return pq.read_table(path, columns=names, partitioning=None)
 
@@ -44,7 +44,7 @@ def read_file_batches(
     path: Path, columns: Sequence[str] | None = None
 ) -> Iterator["pa.RecordBatch"]:
     """Yield the rows in order, a few thousand at a time; missing columns are omitted."""
-    with _explain_damage(path):
+    with explain_damage(path, REMEDY):
         yield from read_row_groups(path, columns)
 
 
@@ -52,7 +52,7 @@ def list_file_columns(path: Path) -> list[str]:
     """Return the names of the columns."""
     import pyarrow.parquet as pq
 
-    with _explain_damage(path):
+    with explain_damage(path, REMEDY):
         return list(pq.read_schema(path).names)
 
 
@@ -60,7 +60,7 @@ def count_file_rows(path: Path) -> int:
     """Return the number of rows."""
     import pyarrow.parquet as pq
 
-    with _explain_damage(path):
+    with explain_damage(path, REMEDY):
         return int(pq.read_metadata(path).num_rows)
 
 
@@ -110,13 +110,3 @@ class SplitWriter(AbstractContextManager["SplitWriter"]):
 
 def _name_file(folder: Path, split: str, number: int) -> Path:
     return folder / f"{split}.{number:05}.parquet"
-
-
-@contextmanager
-def _explain_damage(path: Path) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
