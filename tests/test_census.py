@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.budgets import Weight, count_commands, count_keys, weigh_rooms
+from tests.support.budgets import Weight, count_commands, count_keys, list_grown, weigh_rooms
 from tests.support.census import ROOT
 from tests.support.walk import Walk
 
@@ -13,6 +13,11 @@ def write_modules(folder: Path, texts: dict[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     return folder
+
+
+def test_no_part_grows_beyond_its_ceiling() -> None:
+    grown = list_grown(ROOT)
+    assert not grown, f"take as much away as was added (tests/support/ceilings.json): {grown}"
 
 
 def test_a_room_is_counted_where_it_is(tmp_path: Path) -> None:

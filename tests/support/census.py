@@ -1,9 +1,10 @@
 """Count how the code is written, and what each part weighs beside its budget.
 
-    python -m tests.support.census [--strict] [ROOT]
+    python -m tests.support.census [--check | --lower] [ROOT]
 
-prints one line for each count, so that two versions of the code can be compared; --strict exits
-with 1 where a budget is exceeded. `make check` holds some counts to a limit (tests/test_style.py).
+prints one line for each count, so that two versions of the code can be compared. --check exits with
+1 where a part grew beyond its ceiling, as tests/test_census.py does; --lower writes what was taken
+away into ceilings.json. `make check` holds some counts to a limit (tests/test_style.py).
 """
 
 import argparse
@@ -19,7 +20,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from tests.support.budgets import Weight, list_weights
+from tests.support.budgets import Weight, list_grown, list_weights, lower_ceilings
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 100  # characters a line
@@ -218,23 +219,26 @@ def _count_stores(tree: ast.Module, name: str) -> int:
     return sum(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
 
 
-def print_census(root: Path) -> bool:
-    """Print all counts of the checkout `root`; return whether it keeps to its budgets."""
+def print_census(root: Path) -> None:
+    """Print all counts of the checkout `root`, and budgets."""
     for title, value in list_counts(root / "src/plumbline"):
         print(f"{title:48} {value:>8}")  # noqa: T201
     print(f"\n{'':48} {'now':>8} {'budget':>8} {'surplus':>8}")  # noqa: T201
-    weights = [*weigh_density(read_package(root / "src")), *list_weights(root)]
-    for weight in weights:
+    for weight in [*weigh_density(read_package(root / "src")), *list_weights(root)]:
         budget = "" if weight.budget is None else f"{weight.budget:,}"
         surplus = f"{weight.surplus:,}" if weight.surplus else ""
         print(f"{weight.name:48} {weight.value:>8,} {budget:>8} {surplus:>8}")  # noqa: T201
-    return not any(weight.surplus for weight in weights)
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--strict", action="store_true", help="fail where a budget is exceeded")
+    parser.add_argument("--check", action="store_true", help="fail where a part has grown")
+    parser.add_argument("--lower", action="store_true", help="lower the ceilings to what is left")
     parser.add_argument("root", nargs="?", type=Path, default=ROOT, help="another checkout")
     asked = parser.parse_args()
-    if not print_census(asked.root) and asked.strict:
-        sys.exit("the surplus is to be taken away: see tests/support/budgets.py")
+    if asked.lower:
+        lower_ceilings(asked.root)
+    elif not asked.check:
+        print_census(asked.root)
+    elif grown := list_grown(asked.root):
+        sys.exit("\n".join(grown))
