@@ -10,6 +10,7 @@ from plumbline.serving.errors import BadRequestError
 from plumbline.serving.strict_json import parse_json
 
 HEADER = "inference-header-content-length"  # how many bytes of the body are JSON
+MAX_DIGITS = 18  # of that; Python refuses to read thousands of digits
 CODES = {  # of struct
     "BOOL": "?", "FP16": "e", "FP32": "f", "FP64": "d", "INT8": "b", "INT16": "h", "INT32": "i",
     "INT64": "q", "UINT8": "B", "UINT16": "H", "UINT32": "I", "UINT64": "Q",
@@ -18,7 +19,8 @@ CODES = {  # of struct
 
 def parse_body(raw: bytes, head_length: str) -> Any:
     """Parse a body of JSON and binary data into the body that has the data as JSON."""
-    if not head_length.isdecimal() or int(head_length) > len(raw):
+    is_number = head_length.isdecimal() and len(head_length) <= MAX_DIGITS
+    if not is_number or int(head_length) > len(raw):
         raise BadRequestError("Inference-Header-Content-Length: expected the length of the JSON")
     start = int(head_length)
     body = parse_json(raw[:start])
