@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-ingest bench-scale bench-serve bench-score bench-forms bench-drift bench-stages bench-refused bench-tune bench-signals probes lock dist notes
+.PHONY: test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -38,9 +38,6 @@ bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
 bench-everywhere: setup  ## whether the shipped runs are promoted with each set of instructions, number of threads and seed; OPTIONS: the module
 	@python benchmarks/everywhere.py $(OPTIONS)
 
-bench-ingest: setup  ## memory of ingest as the file grows
-	@python benchmarks/ingest.py
-
 bench-scale: setup  ## memory and time of what looks at all rows, as they become more
 	@python benchmarks/scale.py
 
@@ -49,9 +46,6 @@ bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and B
 
 bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX Runtime, and its memory as files grow
 	@python benchmarks/score.py && python benchmarks/score.py --memory
-
-bench-forms: setup  ## CPU time of a text in fp32 and int8, and what int8 loses, with the minilm that `make run` left
-	@python benchmarks/forms.py
 
 bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
 	@python benchmarks/drift.py
@@ -62,14 +56,8 @@ bench-stages: setup  ## wall and CPU seconds of each stage, imports apart
 bench-refused: setup  ## how often each gate refuses a sound model, and catches a faulty one; OPTIONS: the module
 	@python -m benchmarks.refused_sound_models $(OPTIONS)
 
-bench-tune: setup  ## what a search gains on banking77, with TPE and at random; data: PLUMBLINE_TEST_DATA
-	@python benchmarks/tune.py
-
-bench-signals: setup  ## signal extraction: training against a plain loop, inference against real time; results: benchmarks/signals.py
-	@python benchmarks/signals.py train && python benchmarks/signals.py infer
-
-probes: setup  ## how plumbline serve and mlflow models serve answer the same odd requests
-	@python -m benchmarks.probes
+bench-signals: setup  ## how many times faster than real time signal extraction answers
+	@python benchmarks/signals.py
 
 # Packages that tokenizers needs for downloads; a server downloads nothing.
 NOT_SERVED := huggingface-hub hf-xet httpx2 httpcore2 truststore tqdm filelock

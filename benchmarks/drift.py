@@ -1,14 +1,12 @@
 """How often `plumbline drift` reports drift where there is none, and where there is.
 
-python benchmarks/drift.py [--model models/linear] [--windows 200] [--banking FOLDER]
+python benchmarks/drift.py [--model models/linear] [--windows 200]
 
 Windows are drawn like the requests of one day, answered by the model, and compared with rows drawn
-before them. With --banking (a folder with banking77's files, clean and faulty) real texts are
-tried too.
+before them.
 """
 
 import argparse
-import csv
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +24,6 @@ from plumbline.tasks.text_classification.data.generated import draw_ticket
 REFERENCE_ROWS = 900
 SIZES, SHARES = (200, 500, 1000), (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 NUM_POWER = 40  # windows for each point of the power curve
-SWAPPED = 0.3  # of the words in a text with typing errors
 
 Rows = list[dict[str, Any]]
 
@@ -38,7 +35,6 @@ def main() -> None:
         "--model", type=Path, default=Path("models/linear"), help="the bundle that answers"
     )
     parser.add_argument("--windows", type=int, default=200)
-    parser.add_argument("--banking", type=Path, help="a folder with base_test.csv and faulty files")
     arguments = parser.parse_args()
     limits = load_yaml(layout.PARAMS)["drift"]
     predictor = bundle.load(arguments.model)
@@ -48,8 +44,6 @@ def main() -> None:
         f"{arguments.model} answers"
     )
     _print_generated(judge, arguments.windows)
-    if arguments.banking:
-        _print_banking(judge, arguments.banking, arguments.windows)
 
 
 def _judge(predictor: Any, alpha: float, min_effect: float) -> Callable[[Rows, Rows, int], bool]:
@@ -99,51 +93,6 @@ def _row(draw: random.Random, drift: float) -> dict[str, Any]:
         "product": found.product,
         "variant": found.variant,
     }
-
-
-def _print_banking(
-    judge: Callable[[Rows, Rows, int], bool], folder: Path, num_windows: int
-) -> None:
-    clean = [*_read(folder / "base_train.csv"), *_read(folder / "base_test.csv")]
-    print(
-        f"\nbanking77, {len(clean)} clean texts; a third of them is the window, "
-        "the rest the reference"
-    )
-    alarms = sum(judge(*_halved(clean, seed), seed) for seed in range(num_windows))
-    print(f"{'clean':<34}{_share(alarms, num_windows)}")
-    for share in (0.1, 0.2, 0.5):
-        seen = 0
-        for seed in range(NUM_POWER):
-            old, new = _halved(clean, seed)
-            draw = random.Random(seed)
-            seen += judge(
-                old, [_mistyped(row, draw) if draw.random() < share else row for row in new], seed
-            )
-        print(f"{f'{share:.0%} of the texts mistyped':<34}{seen / NUM_POWER:.0%}")
-    for path in sorted(folder.glob("*drifted*.csv")):
-        has_drifted = judge(_read(folder / "base_test.csv"), _read(path), 0)
-        print(f"{path.name:<34}{'drift' if has_drifted else 'stable'}")
-
-
-def _halved(rows: Rows, seed: int) -> tuple[Rows, Rows]:
-    shuffled = random.Random(seed).sample(rows, len(rows))
-    cut = len(rows) * 2 // 3
-    return shuffled[:cut], shuffled[cut:]
-
-
-def _mistyped(row: dict[str, Any], draw: random.Random) -> dict[str, Any]:
-    """Neighbouring letters swapped in some of the words."""
-    words = row["text"].split(" ")
-    for index, word in enumerate(words):
-        if len(word) > 3 and draw.random() < SWAPPED:
-            at = draw.randrange(len(word) - 1)
-            words[index] = word[:at] + word[at + 1] + word[at] + word[at + 2 :]
-    return {"text": " ".join(words)}
-
-
-def _read(path: Path) -> Rows:
-    with path.open(encoding="utf-8", newline="") as file:
-        return [{"text": row["text"]} for row in csv.DictReader(file) if row["text"]]
 
 
 def _share(hits: int, total: int) -> str:

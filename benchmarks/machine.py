@@ -38,7 +38,7 @@ INSTRUCTION_SETS = {
     "all": {},
 }
 SET_UNITS = {"avx2": "avx2", "avx512": "avx512f"}  # which the CPU needs for a set
-PEAK_SIZES = {"cpu": 1024, "cuda": 8192}  # rows and columns of both factors
+PEAK_SIZE = 1024  # rows and columns of both factors
 PEAK_REPEATS = 12
 
 
@@ -54,19 +54,19 @@ def list_instruction_sets() -> list[str]:
     return [name for name in INSTRUCTION_SETS if SET_UNITS.get(name) in units]
 
 
-def measure_peaks(device: str = "cpu") -> dict[str, float]:
-    """Return what one core, or a GPU, computes a second in a large matrix product, by kind.
+def measure_peaks() -> dict[str, float]:
+    """Return what one core computes a second in a large matrix product, by kind.
 
-    Operations a second, where a multiplication and an addition are two; the best of a few. On a
-    core it is CPU time, which other programs on the machine change little.
+    Operations a second, where a multiplication and an addition are two; the best of a few. It
+    is CPU time, which other programs on the machine change little.
     """
     import torch
 
     num_threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    shape = (PEAK_SIZES[device], PEAK_SIZES[device])
-    left, right = torch.randn(2, *shape).to(device)
-    small_left, small_right = torch.randint(-64, 64, (2, *shape), dtype=torch.int8).to(device)
+    shape = (PEAK_SIZE, PEAK_SIZE)
+    left, right = torch.randn(2, *shape)
+    small_left, small_right = torch.randint(-64, 64, (2, *shape), dtype=torch.int8)
     peaks = {
         "fp32": _time_product(torch.matmul, left, right),
         "bf16": _time_product(torch.matmul, left.bfloat16(), right.bfloat16()),
@@ -76,46 +76,27 @@ def measure_peaks(device: str = "cpu") -> dict[str, float]:
     return peaks
 
 
-def describe_machine(peaks: dict[str, float] | None = None, device: str = "cpu") -> str:
+def describe_machine(peaks: dict[str, float] | None = None) -> str:
     """Return CPU, vector units, cores, load and matrix peaks as one line; without `peaks` measure.
 
     A figure without these cannot be compared with one of another machine.
     """
     units = ", ".join(list_vector_units()) or "vector units not known"
-    rates = [
-        f"{rate / 1e9:.0f} in {kind}" for kind, rate in (peaks or measure_peaks(device)).items()
-    ]
+    rates = [f"{rate / 1e9:.0f} in {kind}" for kind, rate in (peaks or measure_peaks()).items()]
     return (
         f"{read_cpu_name()} ({units}), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
-        f"{_name_unit(device)} in a {PEAK_SIZES[device]}-wide matrix product: {', '.join(rates)} "
+        f"one core in a {PEAK_SIZE}-wide matrix product: {', '.join(rates)} "
         "(10^9 operations/s)"
     )
 
 
-def _name_unit(device: str) -> str:
-    if device == "cpu":
-        return "one core"
-    import torch
-
-    return str(torch.cuda.get_device_name())
-
-
 def _time_product(multiply: Callable[[Any, Any], Any], left: Any, right: Any) -> float:
-    read_clock = _read_gpu_clock if left.is_cuda else time.thread_time
     seconds = []
     for _ in range(PEAK_REPEATS):
-        start = read_clock()
+        start = time.thread_time()
         multiply(left, right)
-        seconds.append(read_clock() - start)
+        seconds.append(time.thread_time() - start)
     return 2.0 * len(left) ** 3 / min(seconds)
-
-
-def _read_gpu_clock() -> float:
-    """Return the time at which the GPU has done what it was given."""
-    import torch
-
-    torch.cuda.synchronize()
-    return time.perf_counter()
 
 
 def _read_cpu_lines(name: str) -> list[str]:

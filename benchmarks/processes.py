@@ -42,9 +42,3 @@ def measure_process(command: Sequence[str], folder: Path) -> ProcessCost:
         seconds=time.perf_counter() - start,
         cpu_seconds=usage.ru_utime + usage.ru_stime,
     )
-
-
-def read_cpu_us(pid: str) -> float:
-    """CPU time that all threads of a process have used, in microseconds (Linux)."""
-    files = Path(f"/proc/{pid}/task").glob("*/schedstat")
-    return sum(int(file.read_text().split()[0]) for file in files) / 1e3

@@ -4,14 +4,6 @@ Samples/s and their ratios; the peers run one after another:
 
 python benchmarks/train.py [--train T.csv --test T.csv] [--threads N]
 
-What each part of plumbline's own training step gains, by leaving it out:
-
-python benchmarks/train.py --ablation [--rounds 3] ...
-
-The same on a GPU, where there is one; each part of the first two is measured on that device:
-
-python benchmarks/train.py --device cuda [--ablation]
-
 Whole trainings, with test accuracy:
 
 python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...
@@ -58,30 +50,14 @@ TRAINERS = {
 OWN = "plumbline"
 PEERS = {name: settings.title for name, settings in TRAINERS.items()} | {OWN: OWN}
 OWN_STEPS = 80
-# Each part that makes plumbline's step cheaper, and what is there without it.
-PARTS = {
-    "used-embedding": "all word vectors are trained, not only those that occur",
-    "byte-dropout": "PyTorch's own dropout",
-    "buckets": "batches of random rows, not of similar length",
-    "attention": "PyTorch's own attention",
-    "precision": "the other one of fp32 and bf16",
-}
-GPU_PARTS = {
-    "used-embedding": PARTS["used-embedding"],
-    "buckets": PARTS["buckets"],
-    "precision": PARTS["precision"],
-    "compile": "no torch.compile",
-}
 WARM_UP = 2  # steps that are not timed
 PADDED = 128  # tokens
-DEVICES = ("cpu", "cuda")
 BATCH = 32
 
 
 def main() -> None:
     """Run one peer, or each in a separate process."""
     arguments = _parse_arguments()
-    _check_device(arguments.device)
     if arguments.peer:
         print(json.dumps(_measure(arguments)))
         return
@@ -89,8 +65,6 @@ def main() -> None:
         examples = _write_examples(arguments, Path(folder))
         if arguments.accuracy:
             _compare_accuracy(arguments, examples)
-        elif arguments.ablation:
-            _compare_parts(arguments, examples)
         else:
             _compare_speed(arguments, examples)
 
@@ -106,7 +80,6 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--accuracy", action="store_true", help="whole trainings, for --seeds seeds"
     )
-    parser.add_argument("--ablation", action="store_true", help="plumbline without each part")
     parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
     parser.add_argument("--only", choices=PEERS, help="measure one of them")
     parser.add_argument("--epochs", type=int, default=5)
@@ -114,24 +87,10 @@ def _parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--rounds", type=int, default=1, help="how often each is measured; the best counts"
     )
-    parser.add_argument("--device", choices=DEVICES, default="cpu", help="for all peers alike")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
-    parser.add_argument("--without", choices=PARTS | GPU_PARTS, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--seed", type=int, default=0, help=argparse.SUPPRESS)
     return parser.parse_args()
-
-
-def _check_device(device: str) -> None:
-    if device == "cpu":
-        return
-    import torch
-
-    if not torch.cuda.is_available():
-        raise SystemExit(
-            "--device cuda: PyTorch finds no CUDA device on this machine (torch "
-            f"{torch.__version__}); run it where nvidia-smi lists one, after make TORCH=cuda setup"
-        )
 
 
 def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
@@ -149,31 +108,14 @@ def _compare_speed(arguments: argparse.Namespace, examples: Path) -> None:
     _print_use(own)
 
 
-def _compare_parts(arguments: argparse.Namespace, examples: Path) -> None:
-    parts = PARTS if arguments.device == "cpu" else GPU_PARTS
-    rates: dict[str | None, list[float]] = {None: []} | {name: [] for name in parts}
-    for _ in range(arguments.rounds):
-        for part, measured in rates.items():
-            result = _run_peer(OWN, arguments, examples, 0, part)
-            measured.append(result["rate"])
-            if part is None:
-                own = result
-    whole = max(rates.pop(None))
-    print(f"{'plumbline':<60}{'samples/s':>10}{'gain':>9}")
-    print(f"{'as it is':<60}{whole:>10.1f}")
-    for part, measured in rates.items():
-        print(f"{parts[str(part)]:<60}{max(measured):>10.1f}{whole / max(measured):>7.2f} x")
-    _print_use(own)
-
-
 def _print_use(own: dict[str, Any]) -> None:
     """Print which share of the machine's limit a training reaches."""
-    limit = own["units"] * own["peaks"][own["precision"]]
+    limit = own["num_cores"] * own["peaks"][own["precision"]]
     print(
         f"plumbline computes at {own['flops'] / 1e9:.0f} GFLOP/s in {own['precision']}, "
-        f"{own['flops'] / limit:.0%} of a large matrix product on {own['units']} {own['unit']}"
+        f"{own['flops'] / limit:.0%} of a large matrix product on {own['num_cores']} cores"
     )
-    print(describe_machine(own["peaks"], own["device"]))
+    print(describe_machine(own["peaks"]))
 
 
 def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
@@ -189,16 +131,13 @@ def _compare_accuracy(arguments: argparse.Namespace, examples: Path) -> None:
 
 
 def _run_peer(
-    peer: str, arguments: argparse.Namespace, examples: Path, seed: int, without: str | None = None
+    peer: str, arguments: argparse.Namespace, examples: Path, seed: int
 ) -> dict[str, Any]:
     command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples)]
     command += ["--seed", str(seed)]
     command += ["--epochs", str(arguments.epochs), "--threads", str(arguments.threads)]
-    command += ["--device", arguments.device]
     if arguments.accuracy:
         command.append("--accuracy")
-    if without:
-        command += ["--without", without]
     environment = os.environ | entrypoint.THREADS  # the same for all
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -229,13 +168,6 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     epochs = arguments.epochs if arguments.accuracy else 1
     config = config.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
     params = params.model_copy(update={"seed": arguments.seed, "candidates": {CANDIDATE: config}})
-    params = _change_training(params, device=arguments.device)
-    if arguments.without == "precision":
-        params = _choose_other_precision(params)
-    elif arguments.without == "compile":
-        params = _change_training(params, compile="off")
-    elif arguments.without:
-        _leave_out(arguments.without)
     if arguments.accuracy:
         examples = arguments.examples
     else:
@@ -252,46 +184,11 @@ def _train_with_plumbline(arguments: argparse.Namespace) -> dict[str, Any]:
     if arguments.accuracy:
         return result | {"accuracy": _measure_own_accuracy(learner, arguments.examples)}
     flops = rate * _count_flops_per_sample(learner)
-    is_cpu = arguments.device == "cpu"
     return result | {
         "flops": flops,
-        "device": arguments.device,
-        "units": torch.get_num_threads() if is_cpu else 1,
-        "unit": "cores" if is_cpu else "GPU",
-        "peaks": measure_peaks(arguments.device),
+        "num_cores": torch.get_num_threads(),
+        "peaks": measure_peaks(),
     }
-
-
-def _choose_other_precision(params: Any) -> Any:
-    from plumbline.training.hardware import choose_hardware
-
-    chosen = choose_hardware(params.training).precision
-    return _change_training(params, precision="fp32" if chosen == "bf16" else "bf16")
-
-
-def _change_training(params: Any, **values: str) -> Any:
-    return params.model_copy(update={"training": params.training.model_copy(update=values)})
-
-
-def _leave_out(part: str) -> None:
-    """Put what PyTorch has in the place of a part of plumbline's training."""
-    import numpy as np
-    import torch
-
-    from plumbline.tasks.text_classification.models import batches, encoder, layers
-
-    modules: dict[str, Any] = {"batches": batches, "encoder": encoder, "layers": layers}
-    if part == "used-embedding":
-        modules["encoder"].UsedEmbedding = lambda full, used: full
-    elif part == "byte-dropout":
-        modules["layers"].ByteDropout = torch.nn.Dropout
-    elif part == "attention":
-        modules["layers"].use_custom_attention = lambda encoder: None
-    else:
-        by_length = batches.LengthBucketSampler
-        modules["batches"].LengthBucketSampler = lambda lengths, size, seed: by_length(
-            np.zeros_like(lengths), size, seed
-        )
 
 
 def _measure_own_accuracy(learner: Any, examples: Path) -> float:
@@ -374,7 +271,7 @@ def _train_with_hugging_face(
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
-        use_cpu=arguments.device == "cpu",
+        use_cpu=True,
         dataloader_pin_memory=False,
         logging_strategy="no",
     )
@@ -406,15 +303,12 @@ class _StepClock:
 
     def build_callback(self) -> Any:
         """Return the callback that notes the time of each step."""
-        import torch
         from transformers import TrainerCallback
 
         times = self.times
 
         class Callback(TrainerCallback):
             def on_step_end(self, *_: Any, **__: Any) -> None:
-                if torch.cuda.is_initialized():
-                    torch.cuda.synchronize()
                 times.append(time.perf_counter())
 
         return Callback()

@@ -34,7 +34,7 @@ from plumbline.tracking.stage_runs import track_stage
 STAGES_OF_A_CANDIDATE = ("train", "control")
 AGAIN = "run the same command again to continue"
 # How long an OpenMP thread spins before it sleeps. With the default, two trainings on two cores
-# take 20 times as long as they should (benchmarks/threads.py): threads that spin block others.
+# take 20 times as long as they should: threads that spin block others.
 THREADS = {"GOMP_SPINCOUNT": "3000"}
 
 
