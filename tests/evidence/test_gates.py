@@ -526,6 +526,13 @@ def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: Facts)
     assert decide(gates.run_gates(replace(planted, winner=hits(0.7)).build())) == "refuse"
 
 
+def test_a_winner_that_is_the_champion_itself_is_called_so(sound: Facts) -> None:
+    again = replace(sound, champion=sound.winner, is_champion=True)
+    gate = ask_gate("champion", again)
+    assert (gate.status, gate.measured) == ("fail", None)
+    assert gate.reason == "the winner is the champion itself: its bundle is the same"
+
+
 def test_mcnemar_and_the_level_decide_with_the_interval(sound: Facts) -> None:
     six_more = hits(0.9)
     six_more[-6:] = 1  # six rows that only the winner has right: p = 2 * 0.5 ** 6 = 0.031

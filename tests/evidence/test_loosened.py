@@ -133,7 +133,9 @@ def test_checks_that_block_in_the_reference_and_only_warn_here_are_named() -> No
     key = "validation.warnings"
     warnings = ["nulls", "truncated", "conflicting_duplicates"]
     limits = find(**{key: warnings})
-    assert limits == {key: "conflicting_duplicates, nulls; the recipe blocks on these"}
+    assert limits == {
+        key: "conflicting_duplicates, nulls, where the reference rejects data that fail this"
+    }
     assert find(**{key: []}) == {}
 
 

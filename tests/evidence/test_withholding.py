@@ -120,5 +120,7 @@ def test_of_a_champion_that_stays_no_sign_is_shown() -> None:
     worse = show_gate("champion", "fail", "-0.0312 over the champion: significantly worse", -0.0312)
     equal = show_gate("champion", "fail", "its score equals the champion's on every row", 0.0)
     assert worse["reason"] == equal["reason"]
+    again = show_gate("champion", "fail", "the winner is the champion itself", None)
+    assert again["reason"] == "the winner is the champion itself"
     broken = show_gate("champion", "fail", "cannot be computed: KeyError", None)
     assert broken["reason"] == "cannot be computed: KeyError"

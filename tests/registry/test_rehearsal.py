@@ -9,13 +9,13 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support.racing import TASK
+from tests.support.racing import TASK, save_package
 
 from plumbline import bundle
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Task
 from plumbline.process.files import write_json
-from plumbline.registry.package import clean_run, packaging, rehearsal
+from plumbline.registry.package import clean_run, rehearsal
 from plumbline.registry.package.rehearsal import Call
 
 pytestmark = pytest.mark.filterwarnings(
@@ -56,7 +56,7 @@ def package(root: Path, load: str = "pass", answer: str = "2 * x") -> tuple[Path
     write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
     )
-    packaging.save_package(root / "model", root / "golden.json", task, root / "package")
+    save_package(root / "model", root / "golden.json", task, root / "package")
     return root / "package", digest, task
 
 

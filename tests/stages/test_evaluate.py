@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -166,11 +167,15 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
 def evaluated(
     ground: Path, tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task
 ) -> Path:
-    """The ground once evaluate went over it; tests read here and change nothing."""
+    """The ground once evaluate went over it; tests read here and change nothing.
+
+    Where there is no champion, nothing waits seconds for the import of MLflow.
+    """
     folder = tmp_path_factory.mktemp("evaluated") / "here"
     shutil.copytree(ground, folder)
     with contextlib.chdir(folder), pytest.MonkeyPatch.context() as patch:
         patch.delenv("MLFLOW_TRACKING_URI", raising=False)
+        patch.setitem(sys.modules, "mlflow", None)  # importing it is an error
         layout.PLOTS.mkdir(parents=True)
         (layout.PLOTS / "stale.csv").write_text("old")
         evaluate(params, task)

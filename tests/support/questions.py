@@ -38,6 +38,7 @@ class Facts:
     controls: Mapping[str, np.ndarray] = field(default_factory=dict)
     champion: np.ndarray | None = None
     champion_lag: float | None = 0.0
+    is_champion: bool = False
     data_changes: Mapping[str, Any] | None = None
     seeds: SeedSpread | None = None
     level: float = 0.05 / 20
@@ -80,8 +81,8 @@ class Facts:
         )
         given = (
             "winner", "winner_validation", "baselines", "simple", "controls", "champion",
-            "champion_lag", "data_changes", "seeds", "level", "slices", "calibration", "orderings",
-            "selective", "parity", "cost",
+            "champion_lag", "is_champion", "data_changes", "seeds", "level", "slices",
+            "calibration", "orderings", "selective", "parity", "cost",
         )  # fmt: skip
         vars(question).update({name: getattr(self, name) for name in given})
         vars(question)["all_orderings"] = {"winner": self.orderings}

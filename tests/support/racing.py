@@ -2,6 +2,7 @@
 
 import sqlite3
 import subprocess
+import tempfile
 from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,7 @@ from plumbline.process.files import digest_path, write_json
 from plumbline.registry import journal_head, model_versions, promotion
 from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Entry
-from plumbline.registry.package import packaging
+from plumbline.registry.package import clean_process, packaging
 from plumbline.registry.reader import addresses
 from plumbline.tracking import mlflow_client
 
@@ -92,6 +93,13 @@ def log_version(name: str, task: Task, folder: Path, changes: dict[str, Any]) ->
     version = str(model_versions.add_version(client, name, info, tags).version)
     record_registration(version, *tags.values(), name=name)
     return version
+
+
+def save_package(folder: Path, golden: Path, task: Task, target: Path) -> None:
+    """Write the package of a bundle as evaluate does."""
+    with tempfile.TemporaryDirectory() as private:
+        described = packaging.describe_package(folder, golden, task, Path(private))
+        clean_process.save_package(str(target), described)
 
 
 def record_registration(version: str, bundle: str, evidence: str, name: str = NAME) -> Entry:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from mlflow.models import validate_schema
+from mlflow.models import ModelSignature, validate_schema
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -15,7 +15,7 @@ from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, Sco
 from plumbline.contract.records import Leak
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Predictor, Task
 from plumbline.evidence import predictors, scores
-from plumbline.registry.package.packaging import build_signature
+from plumbline.registry.package.packaging import describe_signature
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 
@@ -71,7 +71,7 @@ def _check_predictor(task: Task, predictor: Predictor) -> None:
     assert not broken, f"an answer breaks the rules of the task: {broken[:1]}"
     some = {name: values[:8] for name, values in columns.items()}
     together = predictor.predict(some)
-    schema = build_signature(task.signature).inputs
+    schema = ModelSignature.from_dict(describe_signature(task.signature)).inputs
     for row in range(len(next(iter(some.values())))):
         single = {name: values[row : row + 1] for name, values in some.items()}
         # A column of one row has the type of its value: MLflow refuses an integer for a double.

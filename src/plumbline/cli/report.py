@@ -82,7 +82,8 @@ def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> N
     name = done["model"]
     version = done["version"]
     lost_models.require_local_models()
-    out.print(f"registered:  {name} version {version}; runs and registry: make ui")
+    role = ", the champion itself" if champion and champion["version"] == version else ""
+    out.print(f"registered:  {name} version {version}{role}; runs and registry: make ui")
     if champion and done["verdict"] == "promote":
         command = f"{program} promote {name} {version} --expect {champion['version']}"
         print_plain(f"promote it:  {command}")

@@ -207,6 +207,7 @@ def _measure_champion(
         lag=champion.origin.lag,
         changes=subjects.changes,
         **differing.describe(),
+        is_winner=champion.bundle == subjects.candidates[winner.bundle],
     )
     rows = align_rows(subjects.manifest, "validation", winner.validation)
     metric = task.metric.row_metric

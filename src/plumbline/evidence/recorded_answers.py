@@ -14,7 +14,7 @@ from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.evidence.predictors import GuardedPredictor, score_split
 from plumbline.process.files import write_json
-from plumbline.registry.package.packaging import save_package
+from plumbline.registry.package.packaging import describe_package
 from plumbline.registry.package.rehearsal import Call, Rehearsal, ask_package
 
 
@@ -98,10 +98,9 @@ def rehearse_winner(
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         path, package = Path(private, layout.GOLDEN.name), Path(private, "package")
         write_json(path, golden)
-        save_package(folder, path, task, package)
-        rehearsal = ask_package(package, path, task, digest, calls, longest, row_ms)
-    bundle.require_digest(folder, digest)
-    return rehearsal
+        described = describe_package(folder, path, task, Path(private))
+        bundle.require_digest(Path(described["artifacts"]["bundle"]), digest, folder)
+        return ask_package(package, path, task, digest, calls, longest, row_ms, described)
 
 
 def _list_rows(answers: dict[str, list[Any]]) -> list[str]:

@@ -56,6 +56,7 @@ class ChampionFacts:
     changes: Mapping[str, Any] | None  # None without a record of its making
     disagreement: float  # share of test rows that the winner answers differently
     num_rows: int  # of which that is a share
+    is_winner: bool = False  # whether the winner is this bundle again
 
 
 @dataclass(frozen=True)

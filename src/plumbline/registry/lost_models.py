@@ -1,6 +1,7 @@
-"""Models that the registry lost: the journal says that versions of them were registered.
+"""What SQLite files of this checkout say of models, read without MLflow, in milliseconds.
 
-A registry is lost when its database is deleted or replaced. MLflow makes an empty one in its place.
+A registry is lost when its database is deleted or replaced: MLflow makes an empty one in its place,
+and the journal still says that versions were registered.
 """
 
 import sqlite3
@@ -38,7 +39,7 @@ def describe_loss(name: str, last: str) -> str:
 def require_local_models() -> None:
     """Raise RegistryError where databases of this checkout show that a model was lost.
 
-    They are read without MLflow, in milliseconds. For other stores `register` asks.
+    For other stores `register` asks.
     """
     for name, last in find_local_losses().items():
         require_model(name, last, is_known=False)
@@ -53,6 +54,16 @@ def find_local_losses() -> dict[str, str]:
     last = {str(name): str(version) for name, version in _ask(decisions, query)}
     known = {name for (name,) in _ask(registry, "SELECT name FROM registered_models")}
     return {name: version for name, version in last.items() if name not in known}
+
+
+def is_new(name: str) -> bool:
+    """Whether these files show that nobody registered or decided anything of a model."""
+    registry, decisions = store_location.find_uri(), _find_journal()
+    if not registry.startswith(SQLITE) or not decisions.startswith(SQLITE):
+        return False
+    known = _ask(registry, "SELECT name FROM registered_models")
+    decided = _ask(decisions, "SELECT model FROM plumbline_journal")
+    return (name,) not in [*known, *decided]
 
 
 def _find_journal() -> str:

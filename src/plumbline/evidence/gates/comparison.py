@@ -17,6 +17,8 @@ def check_champion(question: GateQuestion) -> Ruling:
     """Pass if the winner may follow the champion; a fail is not a fault: the champion stays."""
     if question.champion is None:
         return Ruling("not-applicable", "there is no champion to compare with")
+    if question.is_champion:
+        return Ruling("fail", "the winner is the champion itself: its bundle is the same")
     comparison = question.champion_comparison
     if comparison is None:
         return Ruling("fail", "no significance is left for this test split; see the gate power")

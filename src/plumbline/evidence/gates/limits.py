@@ -82,4 +82,6 @@ def _compare_floor(params: Params, metric: Metric, baseline: float) -> dict[str,
 
 def _compare_warnings(warnings: list[str], may_warn: list[str]) -> dict[str, str]:
     names = ", ".join(sorted({*warnings}.difference(may_warn)))
-    return {"validation.warnings": f"{names}; the recipe blocks on these"} if names else {}
+    if not names:
+        return {}
+    return {"validation.warnings": f"{names}, where the reference rejects data that fail this"}

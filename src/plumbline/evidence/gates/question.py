@@ -115,6 +115,11 @@ class GateQuestion:
         return self._pick(self.table.get("champion", CHAMPION))
 
     @cached_property
+    def is_champion(self) -> bool:
+        """Whether the winner is the champion itself: one bundle."""
+        return self.measured.champion is not None and self.measured.champion.is_winner
+
+    @cached_property
     def seeds(self) -> SeedSpread | None:
         """The spread of the winner's trainings; None where there is one."""
         return measure_spread(self.best, self.metric)

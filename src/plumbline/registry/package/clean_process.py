@@ -1,7 +1,8 @@
 """What the clean process runs: it asks a package and writes down what it answered.
 
 clean_run.py passes its text to an isolated Python, so it imports nothing of plumbline. First it
-takes away what a user of the model does not have: packages that the model does not require.
+takes away what a user of the model does not have: packages that the model does not require. It
+also writes the package, if there is none yet: then nobody else has to import MLflow.
 """
 
 import contextlib
@@ -28,6 +29,8 @@ def main(package: str, folder: str) -> None:
     import mlflow
     import pandas as pd
 
+    if asked["described"]:
+        save_package(package, asked["described"])
     model = mlflow.pyfunc.load_model(package)
     # Asked where the time of MLflow is in the way.
     predictor = model.unwrap_python_model().predictor
@@ -47,6 +50,24 @@ def main(package: str, folder: str) -> None:
     result["singles"] = answer_singles(predictor, rows["singles"])
     with Path(folder, "answered.json").open("w", encoding="utf-8") as file:
         json.dump(result, file, default=convert)
+
+
+def save_package(package: str, described: Mapping[str, Any]) -> None:
+    """Write the package that plumbline describes by plain values."""
+    import mlflow
+
+    mlflow.pyfunc.save_model(package, **build_arguments(described))
+
+
+def build_arguments(described: Mapping[str, Any]) -> dict[str, Any]:
+    """Build the arguments with which MLflow saves or logs a package."""
+    import pandas as pd
+    from mlflow.models import ModelSignature
+
+    return dict(described) | {
+        "signature": ModelSignature.from_dict(described["signature"]),
+        "input_example": pd.DataFrame(described["input_example"]),
+    }
 
 
 def collect_errors(
