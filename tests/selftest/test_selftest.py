@@ -24,7 +24,7 @@ from plumbline_selftest.protocol import Fault, FaultSite
 
 TASK = "text_classification"
 TASKS = [TASK, "signal_extraction"]
-DOCS = Path("docs/evidence.md")
+DOCS = Path("docs/selftest.md")
 GATE_NAMES = [gate.name for gate in gates.GATES]
 FAULT = Outcome("a fault", False, "refuse", "floor", "refuse", ("floor",), True)
 
@@ -63,7 +63,7 @@ def test_the_documents_list_what_is_planted(capsys: pytest.CaptureFixture[str]) 
     run_selftest(TASK, None, list_only=True)
     printed = capsys.readouterr().out.strip()
     text = DOCS.read_text(encoding="utf-8")
-    assert printed in text, "docs/evidence.md: put in what `plumbline selftest --list` prints"
+    assert printed in text, "docs/selftest.md: put in what `plumbline selftest --list` prints"
 
 
 def test_a_task_without_faults_is_refused(line_task: object) -> None:
