@@ -23,7 +23,7 @@ def _plant_foreign(site: FaultSite) -> None:
 def _flip_bit(site: FaultSite) -> None:
     """Change one bit in the middle of the largest file: the weights."""
     folder = layout.locate_bundle(site.candidate)
-    path = max((file for file in folder.iterdir()), key=lambda file: file.stat().st_size)
+    path = max(filter(Path.is_file, folder.iterdir()), key=lambda file: file.stat().st_size)
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

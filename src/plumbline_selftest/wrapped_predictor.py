@@ -1,6 +1,7 @@
 """The predictor of a faulty bundle: faulty.py, if there is one, around the sound predictor.
 
-Like every predictor it goes into a bundle and imports nothing of plumbline.
+It is `predictor/__init__.py` of the bundle. The sound predictor is `predictor/sound.py`, with its
+other modules beside it. Like every predictor it imports nothing of plumbline.
 """
 
 import json
@@ -10,16 +11,15 @@ from typing import Any
 
 
 def load(folder: Path, form: str | None = None) -> Any:
-    """Load the sound predictor, sound.py in `folder`, and wrap it as faulty.py says."""
+    """Load the sound predictor in `folder`, and wrap it as faulty.py says."""
+    from . import sound  # type: ignore[attr-defined]  # in the bundle alone
+
     folder = Path(folder)
-    sound = _run_module(folder / "sound.py").load(folder, form)
-    if not (folder / "faulty.py").exists():
-        return sound
+    predictor = sound.load(folder, form)
+    code = folder / "faulty.py"
+    if not code.exists():
+        return predictor
     config = json.loads((folder / "faulty.json").read_text(encoding="utf-8"))
-    return _run_module(folder / "faulty.py").wrap(sound, config)
-
-
-def _run_module(path: Path) -> Any:
-    module = types.ModuleType(path.stem)
-    exec(compile(path.read_bytes(), path.name, "exec"), module.__dict__)  # noqa: S102 - sealed files
-    return module
+    faulty = types.ModuleType("faulty")
+    exec(compile(code.read_bytes(), code.name, "exec"), faulty.__dict__)  # noqa: S102 - a sealed file
+    return faulty.wrap(predictor, config)

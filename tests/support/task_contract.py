@@ -9,6 +9,7 @@ import pandas as pd
 from mlflow.models import ModelSignature, validate_schema
 
 from plumbline import bundle
+from plumbline.bundle.verification import list_code
 from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
@@ -48,9 +49,10 @@ def check(params: Params, task: Task, candidate: str) -> None:
 
 
 def _check_predictor(task: Task, predictor: Predictor) -> None:
-    code = task.predictor.read_text(encoding="utf-8")
-    assert "import plumbline" not in code, "the predictor imports plumbline"
-    assert "from plumbline" not in code, "the predictor imports plumbline"
+    for path in list_code(task.predictor).values():
+        code = path.read_text(encoding="utf-8")
+        assert "import plumbline" not in code, f"{path} imports plumbline"
+        assert "from plumbline" not in code, f"{path} imports plumbline"
     answers = predictor.predict(task.example)
     assert list(answers) == [field.name for field in task.signature.outputs], (
         "other outputs than in the signature"

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from io import BufferedReader, BufferedWriter
 from pathlib import Path
 
-from plumbline.bundle.seal_format import MAX_FILES, SEAL
+from plumbline.bundle.seal_format import MAX_FILES, PACKAGE, SEAL
 from plumbline.contract.errors import BundleError
 
 MAX_BYTES = 16 << 30  # of all files of a bundle
@@ -29,11 +29,20 @@ def open_files(folder: Path, label: Path | None = None) -> Iterator[dict[str, Bu
             names = sorted(os.listdir(handle))  # noqa: PTH208  of the open folder, even if it is renamed meanwhile
             if SEAL not in names:
                 raise BundleError(no_seal)
-            if len(names) > MAX_FILES + 1:
-                raise BundleError(f"{label}: {len(names)} files; a bundle has at most {MAX_FILES}")
+            places = {name: (name, handle) for name in names}
+            if PACKAGE in names and _is_folder(PACKAGE, handle):
+                inside = os.open(
+                    PACKAGE, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle
+                )
+                stack.callback(os.close, inside)
+                del places[PACKAGE]
+                for name in sorted(os.listdir(inside)):  # noqa: PTH208  as above
+                    places[f"{PACKAGE}/{name}"] = name, inside
+            if len(places) > MAX_FILES + 1:
+                raise BundleError(f"{label}: {len(places)} files; a bundle has at most {MAX_FILES}")
             files = {}
-            for name in names:
-                files[name] = stack.enter_context(_open_file(label / name, name, handle))
+            for name, place in places.items():
+                files[name] = stack.enter_context(_open_file(label / name, *place))
         except (FileNotFoundError, NotADirectoryError):
             raise BundleError(no_seal) from None
         except OSError as error:
@@ -52,8 +61,8 @@ def measure_file(file: BufferedReader) -> int:
 def is_private(folder: Path) -> bool:
     """Whether only this user and root can change or replace what is in `folder`."""
     try:
-        inside = [entry.stat(follow_symlinks=False) for entry in os.scandir(folder)]
         path = folder.resolve()
+        inside = [entry.lstat() for entry in path.rglob("*")]
         if not all(map(_is_ours, [path.stat(), *inside])):
             return False
         return all(_has_protected_entries(parent.stat()) for parent in path.parents)
@@ -67,6 +76,7 @@ def copy_files(folder: Path, target: Path) -> None:
     with open_files(folder) as files:
         try:
             for name, file in files.items():
+                (target / name).parent.mkdir(mode=0o700, exist_ok=True)
                 _copy_file(file, target / name)
         except OSError as error:
             raise BundleError(
@@ -104,6 +114,10 @@ def _open_file(path: Path, name: str, folder: int) -> BufferedReader:
             "changes all; copy it instead"
         )
     return file
+
+
+def _is_folder(name: str, folder: int) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
 
 
 def _name_kind(mode: int) -> str:

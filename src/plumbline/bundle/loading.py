@@ -1,16 +1,14 @@
 """Run the predictor of a bundle that was verified."""
 
-import sys
 import tempfile
-import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from plumbline.bundle import files
-from plumbline.bundle.verification import CODE, compare_digests, require_code, verify_files
-from plumbline.contract.errors import BundleError
+from plumbline.bundle.importing import import_code
+from plumbline.bundle.verification import compare_digests, require_code, verify_files
 from plumbline.contract.task import Predictor, Task
 
 
@@ -20,7 +18,7 @@ def load(
     expected: str | None = None,
     task: Task[Any] | None = None,
 ) -> Predictor:
-    """Verify `folder`, then build the predictor of its predictor.py, in the form served or `form`.
+    """Verify `folder`, then build the predictor of its code, in the form served or `form`.
 
     Where a digest is `expected`, no other bundle is loaded; where a `task` is given, no other code
     than its predictor is run.
@@ -35,14 +33,7 @@ def load(
             compare_digests(expected, actual, folder)
         if task is not None:
             require_code(sealed, folder, task)
-        module = types.ModuleType(f"plumbline_predictor_{actual[:16]}")
-        module.__file__ = str(private / CODE)
-        sys.modules[module.__name__] = module
-        try:
-            compiled = compile(code, str(folder / CODE), "exec")
-        except (SyntaxError, ValueError) as error:
-            raise BundleError(f"{folder / CODE}: not valid Python source ({error})") from None
-        exec(compiled, module.__dict__)  # noqa: S102  verified above; no bytecode cache is read
+        module = import_code(f"plumbline_predictor_{actual[:16]}", code, folder)
         return cast(Predictor, module.load(private, form))
 
 

@@ -16,8 +16,11 @@ MAX_SEAL = 1 << 20  # bytes
 MAX_FILES = 64
 MAX_FIELDS = 1000
 MAX_NAME = 200  # characters
-# One folder: no path, no hidden file.
-FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}[A-Za-z0-9]", re.ASCII)
+CODE, PACKAGE = "predictor.py", "predictor"  # a bundle has one of them
+# No hidden file, and no folder but that of the predictor's modules.
+FILE_NAME = re.compile(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}[A-Za-z0-9]|predictor/[A-Za-z_]\w{0,98}\.py", re.ASCII
+)
 WORD = re.compile(r"[A-Za-z][A-Za-z0-9._-]{0,99}", re.ASCII)
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
 KEYS = {"format", "task", "candidate", "signature", "example", "files"}
@@ -37,6 +40,11 @@ def parse_seal(raw: bytes, path: Path) -> dict[str, Any]:
         raise BundleError(f"{path}: damaged (not UTF-8); train the candidate again") from None
     except ValueError as error:
         raise BundleError(f"{path}: damaged ({error}); train the candidate again") from None
+
+
+def is_code(name: str) -> bool:
+    """Whether a file of a bundle belongs to its predictor."""
+    return name == CODE or name.startswith(f"{PACKAGE}/")
 
 
 def parse_signature(sealed: Mapping[str, Any]) -> Signature:
@@ -77,7 +85,7 @@ def _check_files(files: Any) -> None:
         _expect(
             FILE_NAME.fullmatch(name) and ".." not in name and name != SEAL,
             f"files: {name!r:.100} is not a valid file name; it may hold letters, digits, '.', '_' "
-            "and '-', and no sub-folder",
+            f"and '-', and no sub-folder but {PACKAGE}/",
         )
         _expect(
             isinstance(digest, str) and DIGEST.fullmatch(digest),
@@ -86,7 +94,10 @@ def _check_files(files: Any) -> None:
     lower = [name.lower() for name in files]
     clashes = sorted(name for name in files if lower.count(name.lower()) > 1)
     _expect(not clashes, f"files: {', '.join(clashes)} differ only in case")
-    _expect("predictor.py" in files, "files: there is no predictor.py")
+    beginnings = {CODE, f"{PACKAGE}/__init__.py"} & set(files)
+    num_modules = sum(map(is_code, files))
+    _expect(beginnings, f"files: there is no {CODE} and no {PACKAGE}/__init__.py")
+    _expect(CODE not in files or num_modules == 1, f"files: {CODE} and {PACKAGE}/ are both there")
 
 
 def _check_signature(signature: Any) -> None:

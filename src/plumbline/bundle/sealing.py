@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle.seal_format import FORMAT, SEAL
-from plumbline.bundle.verification import CODE, verify
+from plumbline.bundle.verification import list_code, verify
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Signature, Task
 from plumbline.process.files import digest_path, read_json, write_json
@@ -22,7 +22,9 @@ def seal(
     A model that has optional outputs of the task names them under `outputs` in its config.json.
     `source` says how the files were read that it learned from (`Params.describe_source`).
     """
-    (folder / CODE).write_bytes(task.predictor.read_bytes())
+    for name, path in list_code(task.predictor).items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(path.read_bytes())
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
     sealed = {
         "format": FORMAT,

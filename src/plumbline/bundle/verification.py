@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle import files, kinds, seal_format
-from plumbline.bundle.seal_format import SEAL
+from plumbline.bundle.seal_format import CODE, PACKAGE, SEAL, is_code
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Signature, Task
 from plumbline.process.files import digest_path
-
-CODE = "predictor.py"
 
 
 def verify(folder: Path, label: Path | None = None) -> dict[str, Any]:
@@ -35,7 +33,7 @@ def require_digest(folder: Path, expected: str, label: Path | None = None) -> No
 def check_code(folder: Path, task: Task[Any]) -> None:
     """BundleError where the predictor that the seal in `folder` names is not that of `task`.
 
-    Nothing in the folder is run. `load` refuses a predictor.py that the seal does not name.
+    Nothing in the folder is run. `load` refuses a predictor that the seal does not name.
     """
     require_code(_read_seal(folder), folder, task)
 
@@ -45,13 +43,23 @@ def require_code(sealed: dict[str, Any], label: Path, task: Task[Any]) -> None:
 
     In errors the bundle is called `label`.
     """
-    expected = digest_path(task.predictor)
-    actual = sealed["files"][CODE]
-    if actual != expected:
-        raise BundleError(
-            f"{label / CODE}: predictor digest mismatch: expected {expected[:12]}, the predictor "
-            f"of the task {task.name}, found {actual[:12]}; train the candidate again (dvc repro)"
-        )
+    expected = {name: digest_path(path) for name, path in list_code(task.predictor).items()}
+    actual = {name: digest for name, digest in sealed["files"].items() if is_code(name)}
+    for name in sorted(expected.keys() | actual.keys()):
+        wanted, found = expected.get(name, "no such file"), actual.get(name, "no such file")
+        if wanted != found:
+            raise BundleError(
+                f"{label / name}: predictor digest mismatch: expected {wanted[:12]}, the "
+                f"predictor of the task {task.name}, found {found[:12]}; train the candidate again "
+                "(dvc repro)"
+            )
+
+
+def list_code(predictor: Path) -> dict[str, Path]:
+    """List the files of a task's predictor, one file or a package, by their names in a bundle."""
+    if predictor.is_dir():
+        return {f"{PACKAGE}/{path.name}": path for path in sorted(predictor.glob("*.py"))}
+    return {CODE: predictor}
 
 
 def read_signature(folder: Path) -> Signature:
@@ -75,8 +83,8 @@ def num_bytes(folder: Path) -> int:
         return sum(map(files.measure_file, opened.values()))
 
 
-def verify_files(folder: Path, label: Path) -> tuple[dict[str, Any], bytes, str]:
-    """Return the seal, the predictor's code and the seal's digest of a folder that is sound.
+def verify_files(folder: Path, label: Path) -> tuple[dict[str, Any], dict[str, bytes], str]:
+    """Return the seal, the predictor's files and the seal's digest of a folder that is sound.
 
     In errors the folder is called `label`.
     """
@@ -86,7 +94,11 @@ def verify_files(folder: Path, label: Path) -> tuple[dict[str, Any], bytes, str]
         _check_names(set(sealed["files"]), set(opened) - {SEAL}, label)
         for name, expected in sorted(sealed["files"].items()):
             _check_file(opened[name], name, expected, label / name)
-        code = _read_bounded(opened[CODE], label / CODE, kinds.MAX_CODE)
+        code = {
+            name: _read_bounded(file, label / name, kinds.MAX_CODE)
+            for name, file in opened.items()
+            if is_code(name)
+        }
         return sealed, code, hashlib.sha256(raw).hexdigest()
 
 

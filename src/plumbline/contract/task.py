@@ -149,9 +149,9 @@ class Task(Generic[P]):
     faulty: Mapping[
         str, Columns
     ]  # inputs of one row that the predictor must refuse, by their fault
-    predictor: (
-        Path  # a file with load(folder, form=None) -> Predictor; imports nothing of plumbline
-    )
+    # A file, or a package without folders in it, with load(folder, form=None) -> Predictor. It
+    # imports nothing of plumbline, and its own modules by relative imports alone.
+    predictor: Path
     requirements: tuple[str, ...]  # distributions that `predictor` imports
     # Those that params may choose instead of `metric`; `scoring.score` computes them.
     metrics: Mapping[str, Metric] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
+from plumbline.bundle.seal_format import is_code
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.contract.trainings import name_candidate
@@ -15,7 +16,6 @@ from plumbline.evidence.document import locate_shipped
 from plumbline.process.files import read_json
 from plumbline.registry.reader import open_version
 
-PREDICTOR = "predictor.py"
 SPLITS = ("validation", "test")
 
 
@@ -74,7 +74,7 @@ def summarize(subject: ReproductionSubject, rows: list[ComparisonRow]) -> str:
     if differ != ["bundle"]:
         verb = "differs" if len(differ) == 1 else "differ"
         return f"{subject} is not reproduced: {', '.join(differ)} {verb}"
-    if needed["bundle"].note == PREDICTOR:
+    if all(map(is_code, needed["bundle"].note.split(", "))):
         return (
             f"{subject} is not reproduced: the weights and the metrics are the same, "
             "the predictor's code is not"

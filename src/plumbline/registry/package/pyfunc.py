@@ -1,5 +1,8 @@
 """The model as MLflow logs it: code, not a pickle. It runs without plumbline, from the files in the bundle alone."""
 
+import hashlib
+import importlib
+import importlib.util
 import sys
 import types
 from pathlib import Path
@@ -15,19 +18,38 @@ class BundleModel(mlflow.pyfunc.PythonModel):  # type: ignore[misc]  # mlflow's 
     """Answers a DataFrame with the predictor that the bundle brings along."""
 
     def load_context(self, context: Any) -> None:
-        """Build the predictor from its own predictor.py."""
+        """Build the predictor from its own code: predictor.py, or the package predictor."""
         folder = Path(context.artifacts["bundle"])
-        code = folder / "predictor.py"
-        module = types.ModuleType("bundle_predictor")
-        exec(compile(code.read_bytes(), str(code), "exec"), module.__dict__)  # noqa: S102  the model's own code
-        self.predictor = module.load(folder)
+        writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True  # a bundle is sealed
+        try:
+            self.predictor = _import_predictor(folder).load(folder)
+        finally:
+            sys.dont_write_bytecode = writes_none
 
-    def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame | pd.Series:
+    def predict(
+        self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None
+    ) -> pd.DataFrame | pd.Series:
         """One row of answers for each row of `model_input`, with its index."""
         columns = {name: model_input[name].tolist() for name in model_input.columns}
         answers = self.predictor.predict(columns, **(params or {}))
         table = pd.DataFrame(answers, index=model_input.index)
         return table.iloc[:, 0] if _is_evaluated() else table
+
+
+def _import_predictor(folder: Path) -> types.ModuleType:
+    """Import the code of a bundle under a name of its own: several models may be in one process."""
+    name = (
+        "bundle_predictor_" + hashlib.sha256((folder / "bundle.json").read_bytes()).hexdigest()[:16]
+    )
+    code = folder / "predictor.py"
+    modules = sorted(folder.glob("predictor/*.py"))
+    spec: Any = importlib.util.spec_from_file_location(name, modules[0] if modules else code)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    for path in modules[1:]:  # the first is __init__.py
+        importlib.import_module(f"{name}.{path.stem}")
+    return module
 
 
 def _is_evaluated() -> bool:

@@ -63,6 +63,7 @@ def fetch_contents(store: RegistryStore, version: RegisteredVersion, target: Pat
     sealed = seal_format.parse_seal(seal, Path(version.label) / seal_format.SEAL)
     left = MAX_BYTES
     for name in sealed["files"]:
+        (files / name).parent.mkdir(mode=0o700, exist_ok=True)
         fetch(f"{FILES}/{name}", files / name, left)
         left -= (files / name).stat().st_size
     fetch(GOLDEN, target / GOLDEN, MAX_GOLDEN)
