@@ -53,13 +53,13 @@ def test_the_columns_and_parameters_of_an_answer_are_those_of_the_signature() ->
 def test_every_variable_is_in_a_table() -> None:
     listed = set()
     for number in (0, 1):
-        for cell, what, page in read_table("operate", "Environment variables", number):
+        for cell, what, page in read_table("environment", "Environment variables", number):
             assert what
             assert page
             listed |= set(re.findall(r"`(\w+)`", cell))
     own = {name for name in list_variables() if not is_set_by_others(name)}
-    assert own - listed == set(), "docs/operate.md, Environment variables: say what these do"
-    assert listed - own == set(), "docs/operate.md, Environment variables: nothing reads these"
+    assert own - listed == set(), "docs/environment.md: say what these do"
+    assert listed - own == set(), "docs/environment.md: nothing reads these"
 
 
 def list_variables() -> set[str]:

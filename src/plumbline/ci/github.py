@@ -53,7 +53,7 @@ def describe_approval(asked_by: str, commit: str) -> str:
             raise RefusedError(
                 f"run {run} was asked for by {asked_by}, on a commit of {author}, and approved by "
                 f"{approvers}: somebody else has to approve it. Nothing was changed. The "
-                f"environment {ENVIRONMENT} needs required reviewers (`plumbline docs operate`), "
+                f"environment {ENVIRONMENT} needs required reviewers (`plumbline docs github`), "
                 "or a person runs the workflow `promote` by hand"
             )
     parts = [f"approved by {who}: {comment}" for who, comment in approvals.items()]

@@ -10,7 +10,7 @@ def submit() -> None:
     """Hand the training of this commit to another scheduler, and end without waiting for it.
 
     Runs the command in $PLUMBLINE_SUBMIT, with the commit in $PLUMBLINE_COMMIT. The job registers
-    what it trains in the registry that both share; see `plumbline docs operate`.
+    what it trains in the registry that both share; see `plumbline docs github`.
     """
     from plumbline.ci import submission
 
