@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import onnx
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 from tests.support.racing import TASK
 
 from plumbline import bundle
-from plumbline.bundle import graphs
 from plumbline.contract.errors import BundleError
 from plumbline.process.files import digest_path
 
@@ -44,7 +44,8 @@ def graph(**changes: Any) -> onnx.ModelProto:
         changes.get("operator", "Add"), ["x", "one"], ["y"], domain=changes.get("domain", "")
     )
     made = helper.make_graph([node], "line", [value("x")], [value("y")], [one])
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 20)])
+    opsets = [helper.make_opsetid("", 20)]
+    return helper.make_model(made, opset_imports=opsets, ir_version=10)
 
 
 def tensors(header: Any, data: bytes = b"\0" * 8, length: int | None = None) -> bytes:
@@ -56,6 +57,14 @@ def tensor(
     dtype: str = "F32", shape: Any = (2,), span: Any = (0, 8), **more: Any
 ) -> dict[str, Any]:
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(span), **more}
+
+
+def external(location: str) -> onnx.ModelProto:
+    made = graph()
+    made.graph.initializer[0].data_location = TensorProto.EXTERNAL
+    made.graph.initializer[0].ClearField("float_data")
+    made.graph.initializer[0].external_data.add(key="location", value=location)
+    return made
 
 
 @pytest.fixture
@@ -109,57 +118,6 @@ def slip() -> bytes:
     return made.getvalue()
 
 
-def external(made: onnx.ModelProto, part: Any) -> bytes:
-    part.data_location = TensorProto.EXTERNAL
-    part.external_data.add(key="location", value="../../etc/passwd")
-    return made.SerializeToString()
-
-
-def in_a_branch() -> bytes:
-    """External data in a graph that is an attribute of a node."""
-    made, inner = graph(), graph().graph
-    made.graph.node.append(helper.make_node("If", ["c"], ["z"], then_branch=inner))
-    return external(made, made.graph.node[1].attribute[0].g.initializer[0])
-
-
-def in_a_function() -> bytes:
-    made = graph()
-    constant = helper.make_node(
-        "Constant", [], ["v"], value=helper.make_tensor("v", TensorProto.FLOAT, [1], [1.0])
-    )
-    made.functions.append(
-        helper.make_function("", "f", [], ["v"], [constant], [helper.make_opsetid("", 20)])
-    )
-    return external(made, made.functions[0].node[0].attribute[0].t)
-
-
-def custom_library() -> bytes:
-    made = graph()
-    made.opset_import.append(helper.make_opsetid("evil.ops", 1))
-    return made.SerializeToString()
-
-
-def location_alone() -> bytes:
-    made = graph()
-    made.graph.initializer[0].data_location = TensorProto.EXTERNAL
-    return made.SerializeToString()
-
-
-def deep() -> bytes:
-    raw = b""
-    for _ in range(60):  # a graph in an attribute of a node of a graph ...
-        for tag in (0x32, 0x2A, 0x0A):
-            raw = bytes([tag]) + onnx_length(raw) + raw
-    return bytes([0x3A]) + onnx_length(raw) + raw
-
-
-def onnx_length(raw: bytes) -> bytes:
-    length, out = len(raw), b""
-    while length > 0x7F:
-        out, length = out + bytes([length & 0x7F | 0x80]), length >> 7
-    return out + bytes([length])
-
-
 PICKLE = pickle.dumps(Payload())
 CODE = f"open({CANARY!r}, 'w').close()\ndef load(folder, form=None): ...\n".encode()
 CONTENT = {
@@ -183,8 +141,6 @@ CONTENT = {
     "a zip in a zip": ("model.onnx", archive(archive(PICKLE), "inner.zip")),
     "gzip": ("weights.json", gzip.compress(PICKLE)),
     "an array of objects": ("weights.json", b"\x93NUMPY\x01\x00" + PICKLE),
-    "HDF5": ("model.onnx", b"\x89HDF\r\n\x1a\n" + b"\0" * 100),
-    "a program": ("model.onnx", Path("/bin/true").resolve().read_bytes()),
     "a tar that slips out": ("weights.json", slip()),
     "bytecode": (
         "predictor.py",
@@ -220,27 +176,6 @@ CONTENT = {
         "model.safetensors",
         tensors({"w": tensor(), "__metadata__": {"pickle": [1]}}),
     ),
-    "a tensor with other keys": ("model.safetensors", tensors({"w": tensor(code="x")})),
-    "a tensor that occurs twice": (
-        "model.safetensors", tensors(b'{"w": %s, "w": %s}' % ((json.dumps(tensor()).encode(),) * 2))
-    ),
-    "external data": ("model.onnx", external(made := graph(), made.graph.initializer[0])),
-    "external data in a branch": ("model.onnx", in_a_branch()),
-    "external data in a function": ("model.onnx", in_a_function()),
-    "an external location without a name": ("model.onnx", location_alone()),
-    "an operator of a library": (
-        "model.onnx",
-        graph(domain="evil.ops", operator="Run").SerializeToString(),
-    ),
-    "a library that is imported": ("model.onnx", custom_library()),
-    "an operator that loads an engine": (
-        "model.onnx", graph(domain="com.microsoft", operator="EPContext").SerializeToString()
-    ),
-    "a graph that is cut off": ("model.onnx", graph().SerializeToString()[:-5]),
-    "a graph that is nested without end": ("model.onnx", deep()),
-    "an unknown field": ("model.onnx", graph().SerializeToString() + b"\xf8\x07\x01"),
-    "no graph": ("model.onnx", b"\x08\x08"),
-    "an empty graph file": ("model.onnx", b""),
     "auto_map": ("config.json", b'{"auto_map": {"AutoModel": "evil.Model"}}'),
     "trust_remote_code": ("config.json", b'{"text": [{"trust_remote_code": true}]}'),
     "a target to build": ("config.json", b'{"_target_": "os.system", "command": "touch canary"}'),
@@ -468,32 +403,23 @@ def test_words_of_a_vocabulary_are_no_orders(sealed: Path) -> None:
     assert bundle.load(sealed)
 
 
-def test_the_fields_of_a_graph_are_those_of_onnx() -> None:
-    """All fields, and every way from a model to a tensor, node or domain, are as in ONNX itself."""
-    found: dict[str, set[int]] = {}
-    ways: dict[tuple[str, int], str] = {}
-
-    def visit(message: Any) -> None:
-        if message.name in found:
-            return
-        found[message.name] = {field.number for field in message.fields}
-        for field in message.fields:
-            if field.message_type:
-                ways[message.name, field.number] = field.message_type.name
-                visit(field.message_type)
-
-    visit(onnx.ModelProto.DESCRIPTOR)
-    assert {name: found[name] for name in graphs.FIELDS} == graphs.FIELDS
-    assert {way: to for way, to in ways.items() if to in graphs.FIELDS} == graphs.FOLLOWED
-
-
-def test_every_model_of_the_onnx_tests_is_accepted_that_has_standard_operators_only() -> None:
-    tried = sorted((Path(onnx.__file__).parent / "backend/test/data").rglob("model.onnx"))
-    assert len(tried) > 20
-    for path in tried:
-        with path.open("rb") as file:
-            if not {opset.domain for opset in onnx.load(path).opset_import} - graphs.DOMAINS:
-                graphs.check_graph(file)
+@pytest.mark.parametrize(
+    ("made", "reason"),
+    [
+        (external("../../etc/passwd"), "escapes model directory"),
+        (external("/etc/passwd"), "Absolute path not allowed"),
+        (graph(domain="evil.ops", operator="Run"), "No opset import for domain 'evil.ops'"),
+        (graph(domain="com.microsoft", operator="EPContext"), "not compatible with any"),
+    ],
+)
+def test_onnx_runtime_refuses_graphs_that_load_other_files(
+    made: onnx.ModelProto, reason: str, tmp_path: Path
+) -> None:
+    """`verify` leaves that to it."""
+    (tmp_path / "model.onnx").write_bytes(made.SerializeToString())
+    for source in (str(tmp_path / "model.onnx"), made.SerializeToString()):
+        with pytest.raises(Exception, match=reason):
+            onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
 
 
 def test_copies_keep_no_links(sealed: Path, tmp_path: Path) -> None:

@@ -116,22 +116,19 @@ def _check_signature(signature: Any) -> None:
 
 
 def _check_entry(entry: Any, keys: set[str], label: str) -> None:
-    # Once there was no key `required`.
-    has_keys = isinstance(entry, dict) and set(entry) in (keys, keys - {"required"})
+    has_keys = isinstance(entry, dict) and set(entry) == keys
     _expect(has_keys, f"{label}: {entry!r:.100} has other keys than {', '.join(sorted(keys))}")
     name = entry["name"]
     is_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME
     _expect(is_name, f"{label}: {name!r:.100} is not a valid name")
     _expect(isinstance(entry["type"], str | dict), f"{label}: {name!r} has no valid type")
-    _expect(
-        isinstance(entry.get("required", True), bool),
-        f"{label}: {name!r}: `required` is not true or false",
-    )
+    is_told = isinstance(entry.get("required", True), bool)  # params have no such key
+    _expect(is_told, f"{label}: {name!r}: `required` is not true or false")
 
 
 def _check_example(example: Any, inputs: list[dict[str, Any]]) -> None:
     names = {field["name"] for field in inputs}
-    required = {field["name"] for field in inputs if field.get("required", True)}
+    required = {field["name"] for field in inputs if field["required"]}
     has_columns = isinstance(example, dict) and required <= set(example) <= names
     _expect(has_columns, "example: its columns are not those of the signature")
     lengths = set()
