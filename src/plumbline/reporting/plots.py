@@ -6,10 +6,14 @@ also has its own marker.
 
 import io
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.records import Candidate, Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
     "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#222222"
@@ -39,6 +43,87 @@ def assign_styles(candidates: Sequence[Candidate]) -> list[tuple[Candidate, tupl
     for number, name in enumerate(names):
         styles[name] = (COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)])
     return [(candidate, styles[candidate.name]) for candidate in candidates]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a figure, or points without a line (style "none")."""
+
+    x: Any
+    y: Any
+    label: str | None = None
+    colour: str = BLACK
+    marker: str = ""
+    style: str = "-"
+
+
+def trace_candidates(candidates: Sequence[Candidate], table: str, x: str, y: str) -> list[Line]:
+    """Return for each candidate the line of two columns of a table of its test scores."""
+    lines = []
+    for candidate, (colour, marker) in assign_styles(candidates):
+        rows = candidate.test.tables[table]
+        lines.append(Line(rows[x], rows[y], candidate.name, colour, marker))
+    return lines
+
+
+def trace_losses(candidates: Sequence[Candidate]) -> list[Line]:
+    """Return by epoch the validation loss of each candidate, and dotted its training loss."""
+    lines = []
+    for candidate, (colour, marker) in assign_styles(candidates):
+        losses = [("validation/loss", candidate.name, marker, "-"), ("train/loss", None, "", ":")]
+        for column, label, mark, style in losses:
+            if candidate.history is not None and column in candidate.history:
+                rows = candidate.history.dropna(subset=[column])
+                lines.append(Line(rows["epoch"], rows[column], label, colour, mark, style))
+    return lines
+
+
+def draw_lines(
+    name: str,
+    title: str,
+    caption: str,
+    x_label: str,
+    panels: Mapping[str, Sequence[Line]],
+    levels: Mapping[str, float] | None = None,
+    **axis: Any,
+) -> Figure:
+    """Return a figure with a panel of lines for each y label.
+
+    `levels` are horizontal lines by their label; `axis` is as in Axes.set, such as xscale="log".
+    """
+    is_single = len(panels) == 1
+
+    def draw(*all_axes: "Axes") -> None:
+        for axes, (y_label, lines) in zip(all_axes, panels.items(), strict=True):
+            for line in lines:
+                _plot_line(axes, line)
+            for label, level in (levels or {}).items():
+                axes.axhline(level, color=BLACK, linestyle="--", linewidth=1, label=label)
+            axes.set(ylabel=y_label, **axis)
+        all_axes[-1].set_xlabel(x_label)
+        if x_label == "epoch":
+            all_axes[-1].locator_params(axis="x", integer=True)
+        if is_single:
+            all_axes[0].legend(loc="best")
+        else:
+            all_axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3)
+
+    size = (5.4, 3.9) if is_single else (6.2, 1.3 * len(panels) + 0.6)
+    return draw_figure(name, title, caption, size, draw, len(panels), math="log" in axis.values())
+
+
+def _plot_line(axes: "Axes", line: Line) -> None:
+    axes.plot(
+        line.x,
+        line.y,
+        color=line.colour,
+        marker=line.marker,
+        markersize=4,
+        markevery=1 if line.style == "none" else max(1, len(line.x) // 8),
+        linestyle=line.style,
+        linewidth=1.5 if line.label else 1,
+        label=line.label,
+    )
 
 
 def draw_figure(
