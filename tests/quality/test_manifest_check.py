@@ -98,7 +98,7 @@ def test_labels_of_the_manifest_alone_are_compared_too(texts: TextParams) -> Non
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda rows: pd.concat([rows, rows[:1]]), "'generated:1' is there twice"),
+        (lambda rows: pd.concat([rows, rows[:1]]), "data/manifest.parquet has more"),
         (lambda rows: rows.assign(split=rows["split"].replace("test", "later")), "'later'"),
         (
             lambda rows: rows.assign(split=rows["split"].replace("test", None)),

@@ -16,6 +16,10 @@ PlumblineError            exit 1   something went wrong that the message explain
 └── RefusedError          exit 20  the verdict is refuse: a blocking gate failed
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class PlumblineError(Exception):
     """An error that the user can act on; its text is shown without a traceback."""
@@ -80,3 +84,12 @@ class RefusedError(PlumblineError):
     """The verdict is refuse: a blocking gate failed."""
 
     exit_code = 20
+
+
+@contextmanager
+def explain_damage(path: Path, remedy: str = "run `dvc repro ingest`") -> Iterator[None]:
+    """Raise DataError, with what to do, where the block cannot read the file `path`."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:
+        raise DataError(f"{path}: cannot be read ({error}); {remedy}") from None

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.contract.row_groups import explain_damage, read_row_groups
+from plumbline.contract.errors import explain_damage
+from plumbline.contract.row_groups import read_row_groups
 
 if TYPE_CHECKING:
     import pandas as pd

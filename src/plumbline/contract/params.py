@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.task import SPLITS
 
 MAX_WINDOW_ROWS = 5000  # the newest rows, which one check for drift compares
 TRAINED_FORM = "fp32"  # the form in which a model is trained; other forms are compared with it
@@ -184,6 +185,16 @@ class Drift(StrictModel):
     retrain: Retrain
 
 
+class Validation(StrictModel):
+    """How many rows there must be; a task adds limits of its own."""
+
+    min_rows: Annotated[int, Field(ge=1)]  # of each split
+
+    def list_min_rows(self) -> Mapping[str, int]:
+        """Map each split to the rows that it needs."""
+        return dict.fromkeys(SPLITS, self.min_rows)
+
+
 class Params(StrictModel):
     """What every params.yaml has; a task narrows `data`, `validation` and `candidates`."""
 
@@ -192,7 +203,7 @@ class Params(StrictModel):
     seed: Annotated[int, Field(ge=0, lt=2**31)]
     data: StrictModel
     identity: Identity
-    validation: StrictModel
+    validation: Validation
     candidates: Mapping[Name, StrictModel]
     training: Training
     control: Control

@@ -1,11 +1,8 @@
 """Parquet in batches that are no larger than what its writer held at once."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
-
-from plumbline.contract.errors import DataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -29,14 +26,3 @@ def read_row_groups(
             yield from file.iter_batches(
                 BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False
             )
-
-
-@contextmanager
-def explain_damage(path: Path, remedy: str) -> Iterator[None]:
-    """Raise DataError, with what to do, where a Parquet file cannot be read."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {remedy}") from None

@@ -22,7 +22,7 @@ from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.records import DataFacts, LookFacts
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
-from plumbline.quality import runner
+from plumbline.quality import runner, suite
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
 from plumbline.registry.journal_rules import NO_CHAMPION
@@ -75,7 +75,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     use = _describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
     look = ledger.record_look(params.registry.model, use)
     lineage = collect_lineage()
-    checks = task.expectations.build_checks(params, manifest)
+    checks = suite.build_suite(params, task, manifest)
     data = DataFacts(
         digests=digest_files(),
         validation=_select_acceptance(validation),

@@ -13,7 +13,7 @@ from plumbline.contract.steps import announce
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
 from plumbline.process.files import digest_path, read_json_object, write_aside, write_json
 from plumbline.process.visible_text import show_line
-from plumbline.quality import runner
+from plumbline.quality import runner, suite
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
 from plumbline.statistics.reach import find_unreachable_limits
@@ -89,7 +89,7 @@ def _check(
     announce("looks for copies, leaks and traces of the label")
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
     with runner.silence_library():
-        checks = task.expectations.build_checks(params, summary.list_held_out())
+        checks = suite.build_suite(params, task, summary.list_held_out())
     announce(f"checks {len(checks)} expectations by Great Expectations")
     results = runner.run_checks(table, checks)
     report = _build_report(results, summary, source, runner.digest_suite(checks))

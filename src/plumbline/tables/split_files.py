@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.errors import DataError
-from plumbline.contract.row_groups import BATCH_ROWS, explain_damage, read_row_groups
+from plumbline.contract.errors import DataError, explain_damage
+from plumbline.contract.row_groups import BATCH_ROWS, read_row_groups
 from plumbline.contract.rows import PART_ROWS
 from plumbline.tables.parquet_batches import BatchWriter
 

@@ -11,6 +11,7 @@ from plumbline.contract.params import (
     SeededConfig,
     Share,
     StrictModel,
+    Validation,
 )
 from plumbline.contract.search import TunableConfig
 
@@ -102,10 +103,9 @@ class RecordedData(StrictModel):
         return self
 
 
-class RecordChecks(StrictModel):
+class RecordChecks(Validation):
     """What records must be."""
 
-    min_rows: Count  # of each split
     max_missing_share: Share  # of the answers of any agent
 
 

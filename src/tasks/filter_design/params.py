@@ -11,6 +11,7 @@ from plumbline.contract.params import (
     SeededConfig,
     Share,
     StrictModel,
+    Validation,
 )
 
 Kind = Literal["low-pass", "high-pass", "band-pass"]
@@ -116,10 +117,9 @@ class FilterData(StrictModel):
         return self
 
 
-class SpecificationChecks(StrictModel):
+class SpecificationChecks(Validation):
     """What specifications must be."""
 
-    min_rows: Count  # of each split
     max_impossible: Share  # of the rows of a split
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel, Validation
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0, le=1e6)]
@@ -73,10 +73,9 @@ class MarkovData(Sequences):
     stay: Positive  # of staying at the same symbol
 
 
-class SequenceLimits(StrictModel):
+class SequenceLimits(Validation):
     """What sequences must be."""
 
-    min_rows: Count  # of each split
     # A split's mean log probability may be this many standard errors from what the prior says.
     max_surprise: Annotated[float, Field(gt=0)]
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel, Validation
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0)]
@@ -125,12 +125,11 @@ class NoisyMixture(Mixture):
         return self
 
 
-class Validation(StrictModel):
+class SignalLimits(Validation):
     """What realisations must be."""
 
     max_abs_signal: Positive
     max_peak_error_hz: Positive  # between a component's spectral peak and its named frequency
-    min_rows: Count  # of each split
 
 
 class FirConfig(TunableConfig):
@@ -196,7 +195,7 @@ class SignalParams(Params):
 
     task: Literal["signal_extraction"]
     data: Annotated[PublishedMixture | NoisyMixture, Field(discriminator="kind")]
-    validation: Validation
+    validation: SignalLimits
     candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
 
     @model_validator(mode="after")

@@ -16,6 +16,7 @@ from plumbline.contract.params import (
     SeededConfig,
     Share,
     StrictModel,
+    Validation,
 )
 from plumbline.contract.search import TunableConfig
 from plumbline.contract.suggestion import suggest_nearest
@@ -194,9 +195,7 @@ class Data(StrictModel):
 
 
 CheckName = Literal[
-    "schema",
     "rows",
-    "splits",
     "nulls",
     "encoding",
     "truncated",
@@ -227,10 +226,9 @@ CheckName = Literal[
 ]
 
 
-class TextValidation(StrictModel):
+class TextValidation(Validation):
     """Thresholds of the expectations, and which only warn; shares are of rows by default."""
 
-    # manifest.parquet of an earlier ingest to compare with, its examples/ beside it; or null.
     min_rows: Count  # of train
     max_classes: Annotated[int, Field(ge=2)]
     min_rows_per_class: Count
@@ -242,6 +240,10 @@ class TextValidation(StrictModel):
     max_personal_data_share: Share
     max_label_noise_share: Share  # labels that cross-validated predictions contradict
     warnings: list[CheckName]  # checks that warn instead of block
+
+    def list_min_rows(self) -> Mapping[str, int]:
+        """Return nothing: the check `rows` is one of those that may warn."""
+        return {}
 
 
 def _check_forms(forms: list[str]) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import CONTENT_DIGEST, RIGHT_ANSWER, SPLITS
+from plumbline.tables.split_rows import gather_rows
 from tasks.answer_consensus.data.generated import generate_records
 from tasks.answer_consensus.data.normalisation import find_normaliser
 from tasks.answer_consensus.data.records import read_records
@@ -34,8 +35,6 @@ HASH_SIZE = 2**64
 
 def ingest(params: ConsensusParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write every split's answers, the setting and the manifest; the facts say how many."""
-    import pandas as pd
-
     data = params.data
     notices: list[str] = []
     if data.source == GENERATED:
@@ -47,8 +46,7 @@ def ingest(params: ConsensusParams, examples: Path, manifest: Path) -> dict[str,
     write_setting(examples, _build_setting(data, parts["train"]))
     for split, part in parts.items():
         write_answers(examples, split, part)
-    tables = [list_rows(examples, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(manifest, index=False)
+    gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     counts = {split: len(part.ids) for split, part in parts.items()}
     return {"source": data.source, "questions": counts, "notices": notices}
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.errors import DataError
+from plumbline.contract.errors import explain_damage
 from plumbline.process.files import read_json, write_json
 from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.params import ConsensusParams
@@ -53,10 +53,8 @@ def write_setting(examples: Path, setting: AnswerSetting) -> None:
 def read_setting(examples: Path) -> AnswerSetting:
     """Read the setting; raises DataError where it is missing or damaged."""
     path = examples / SETTING
-    try:
+    with explain_damage(path):
         return AnswerSetting(**read_json(path))
-    except (OSError, ValueError, TypeError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 
 
 def read_paid_setting(params: ConsensusParams, examples: Path) -> AnswerSetting:
@@ -78,12 +76,11 @@ def read_answers(examples: Path, split: str) -> Answers:
     import pandas as pd
 
     path = examples / f"{split}.parquet"
-    try:
+    with explain_damage(path):
         table = pd.read_parquet(path)
-        texts = {name: table[name].to_numpy(object) for name in TEXTS}
-        answers = np.array(table["answers"].tolist(), object)
-        tokens = np.array(table["tokens"].tolist(), np.int64)
-        confidences = np.array(table["confidences"].tolist(), float)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
-    return Answers(**texts, answers=answers, tokens=tokens, confidences=confidences)
+        return Answers(
+            **{name: table[name].to_numpy(object) for name in TEXTS},
+            answers=np.array(table["answers"].tolist(), object),
+            tokens=np.array(table["tokens"].tolist(), np.int64),
+            confidences=np.array(table["confidences"].tolist(), float),
+        )

@@ -8,6 +8,7 @@ import numpy as np
 
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
+from plumbline.tables.split_rows import find_earlier_splits
 from tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
 from tasks.answer_consensus.params import ConsensusParams
 
@@ -44,19 +45,6 @@ def build_table(
         seen_in=find_earlier_splits(table, "digest"),
         poor_agents=_find_poor_agents(setting.agents, np.concatenate(right), np.concatenate(golds)),
     )
-
-
-def find_earlier_splits(rows: "pd.DataFrame", column: str) -> "pd.Series":
-    """For each row the first split before its own that has its value in `column`, or None."""
-    import pandas as pd
-
-    earlier = pd.Series(None, index=rows.index, dtype=object)
-    for number, split in enumerate(SPLITS):
-        in_split = rows["split"] == split
-        for before in reversed(SPLITS[:number]):
-            known = set(rows.loc[rows["split"] == before, column]) - {""}
-            earlier[in_split & rows[column].isin(known)] = before
-    return earlier
 
 
 def _find_poor_agents(agents: list[str], right: np.ndarray, golds: np.ndarray) -> str | None:

@@ -4,37 +4,54 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbline.contract.records import Leak
 from plumbline.contract.task import SPLITS
-from tasks.answer_consensus.data import Answers, read_answers
+from plumbline.tables.split_rows import count_leaks, find_earlier_splits, gather_rows
+from tasks.answer_consensus.data import list_rows, read_answers
 from tasks.answer_consensus.params import ConsensusParams
 
-MAX_EXAMPLES = 5
+if TYPE_CHECKING:
+    import pandas as pd
+
 SIMILARITY = 0.9  # Jaccard index of two questions' words from which on they are nearly equal
 WORD = re.compile(r"\w+")
 
 
 def find_leaks(params: ConsensusParams, examples: Path) -> list[Leak]:
-    """Count held-out questions that an earlier split has, by text, nearly so, or by group."""
-    answers = {split: read_answers(examples, split) for split in SPLITS}
-    leaks = []
+    """Count held-out questions that an earlier split has, by text, nearly so, or by group.
+
+    Those that their own split has twice are copies.
+    """
+    rows = gather_rows(list_rows, examples)
+    questions = [text for split in SPLITS for text in read_answers(examples, split).questions]
+    exact = find_earlier_splits(rows, "digest")
+    copies = rows["split"].where(rows.duplicated(["split", "digest"]), None)
+    places = {
+        "exact": exact,
+        "near": _find_near_splits(rows["split"], questions).where(exact.isna(), None),
+        "group": find_earlier_splits(rows, "group"),
+        "copy": copies,
+    }
+    shown = [f"{name} ({text[:80]})" for name, text in zip(rows["id"], questions, strict=True)]
+    return count_leaks(rows.assign(id=shown), places)
+
+
+def _find_near_splits(splits: "pd.Series", questions: Sequence[str]) -> "pd.Series":
+    """For each row "an earlier split" where one has nearly the same question, or None."""
+    import pandas as pd
+
+    texts = pd.Series(questions, index=splits.index, dtype=object)
+    near = pd.Series(None, index=splits.index, dtype=object)
     for number, split in enumerate(SPLITS[1:], start=1):
-        own = answers[split]
-        earlier = [answers[before] for before in SPLITS[:number]]
-        known = {digest for part in earlier for digest in part.digests}
-        groups = {group for part in earlier for group in part.groups if group}
-        texts = [text for part in earlier for text in part.questions]
-        exact = np.array([digest in known for digest in own.digests])
-        near = np.array(find_near(list(own.questions), texts)) & ~exact
-        leaks.append(_count_leaks("exact", split, own, exact))
-        leaks.append(_count_leaks("near", split, own, near))
-        leaks.append(_count_leaks("group", split, own, np.isin(own.groups, list(groups))))
-        leaks.append(_count_leaks("copy", split, own, _find_repeated(own.digests)))
-    return leaks
+        own = splits == split
+        earlier = texts[splits.isin(SPLITS[:number])]
+        is_near = find_near(texts[own].tolist(), earlier.tolist())
+        near[own] = ["an earlier split" if found else None for found in is_near]
+    return near
 
 
 def find_near(texts: Sequence[str], others: Sequence[str]) -> list[bool]:
@@ -69,19 +86,3 @@ def _list_prefix(bag: frozenset[str], counts: dict[str, int]) -> list[str]:
 
 def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one) and len(one & other) >= SIMILARITY * len(one | other) - 1e-9
-
-
-def _find_repeated(digests: Sequence[str]) -> np.ndarray:
-    seen: set[str] = set()
-    repeated = []
-    for digest in digests:
-        repeated.append(digest in seen)
-        seen.add(digest)
-    return np.array(repeated)
-
-
-def _count_leaks(
-    kind: Literal["exact", "near", "group", "copy"], split: str, own: Answers, mask: np.ndarray
-) -> Leak:
-    texts = [f"{own.ids[row]} ({own.questions[row][:80]})" for row in np.flatnonzero(mask)]
-    return Leak(kind, split, len(texts), len(own.ids), tuple(texts[:MAX_EXAMPLES]))

@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Literal
 
-from plumbline.contract.expectations import build_table_checks, expect
+from plumbline.contract.expectations import expect
 from plumbline.contract.records import Check
-from plumbline.contract.task import RIGHT_ANSWER
 from tasks.answer_consensus.params import ConsensusParams
 
 if TYPE_CHECKING:
@@ -34,9 +33,7 @@ def build_checks(params: ConsensusParams, table: "pd.DataFrame") -> list[Check]:
         Check(name, expectation, _get_severity(name), *CATALOGUE[name])
         for name, expectation in suite.items()
     ]
-    remedy = "record more questions"
-    table_checks = build_table_checks([RIGHT_ANSWER, "group"], params.validation.min_rows, remedy)
-    return [*table_checks, *checks, *_build_missing_checks(params)]
+    return [*checks, *_build_missing_checks(params)]
 
 
 def _build_missing_checks(params: ConsensusParams) -> list[Check]:

@@ -8,6 +8,7 @@ import numpy as np
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
+from plumbline.tables.split_rows import gather_rows
 from tasks.filter_design.data.designs import search_designs
 from tasks.filter_design.data.generated import draw_specifications
 from tasks.filter_design.data.source import read_source
@@ -34,8 +35,6 @@ HASH_SIZE = 2**64
 
 def ingest(params: FilterParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write every split's specifications, designs of train and validation, and the manifest."""
-    import pandas as pd
-
     notices: list[str] = []
     parts = _collect_splits(params.data, params.seed, notices)
     designed = {}
@@ -45,8 +44,7 @@ def ingest(params: FilterParams, examples: Path, manifest: Path) -> dict[str, An
             designs = search_designs(specifications, params.data.search_calls)
             write_designs(examples, split, designs)
             designed[split] = int(designs["meets"].sum())
-    tables = [list_rows(examples, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(manifest, index=False)
+    gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     return {
         "source": params.data.source,
         "specifications": {split: len(part) for split, part in parts.items()},

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.contract.errors import DataError
+from plumbline.contract.errors import DataError, explain_damage
 from tasks.filter_design.data.specifications import (
     COLUMNS,
     Specification,
@@ -33,13 +33,13 @@ def write_specifications(
 
 def read_specifications(examples: Path, split: str) -> list[Specification]:
     """Read the specifications of one split, in order; DataError names a file that is damaged."""
+    import pandas as pd
+
     path = examples / f"{split}.parquet"
-    table = _read_table(path, COLUMNS)
-    table["order"] = table["order"].astype(float)
-    try:
+    with explain_damage(path):
+        table = pd.read_parquet(path)[list(COLUMNS)]
+        table["order"] = table["order"].astype(float)
         return parse_columns(table)  # type: ignore[arg-type]  # a table is a mapping of columns
-    except (TypeError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
 
 
 def write_designs(examples: Path, split: str, designs: "pd.DataFrame") -> None:
@@ -49,8 +49,11 @@ def write_designs(examples: Path, split: str, designs: "pd.DataFrame") -> None:
 
 def read_designs(examples: Path, split: str) -> "pd.DataFrame":
     """Read the designs of train or validation: one row for each specification, in their order."""
+    import pandas as pd
+
     path = examples / f"{split}.designs.parquet"
-    table = _read_table(path, DESIGN_COLUMNS)
+    with explain_damage(path):
+        table = pd.read_parquet(path)[list(DESIGN_COLUMNS)]
     expected = len(read_specifications(examples, split))
     if len(table) != expected:
         raise DataError(f"{path}: {len(table)} designs for {expected} specifications; {REMEDY}")
@@ -60,12 +63,3 @@ def read_designs(examples: Path, split: str) -> "pd.DataFrame":
 def name_rows(split: str, num_rows: int) -> list[str]:
     """Return the id of each specification of a split."""
     return [f"{split}{row}" for row in range(num_rows)]
-
-
-def _read_table(path: Path, columns: Sequence[str]) -> "pd.DataFrame":
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path)[list(columns)]
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None

@@ -2,15 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.expectations import build_table_checks, expect
+from plumbline.contract.expectations import expect
 from plumbline.contract.records import Check
 from tasks.filter_design.params import FilterParams
 
 if TYPE_CHECKING:
     import pandas as pd
 
-OWN_COLUMNS = ("kind", "series", "slack_db")
-REMEDY = "ask for more in data.generated.rows, or add rows to the file"  # for too few rows
 CATALOGUE = {  # name -> what it means, and what to do
     "readable": (
         "The predictor accepts every specification",
@@ -40,8 +38,7 @@ def build_checks(params: FilterParams, table: "pd.DataFrame") -> list[Check]:
         ),
         "repeats": expect("expect_column_values_to_be_null", column="also_in"),
     }
-    checks = [
+    return [
         Check(name, expectation, "blocking", *CATALOGUE[name])
         for name, expectation in suite.items()
     ]
-    return build_table_checks(OWN_COLUMNS, limits.min_rows, REMEDY) + checks

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract.task import SPLITS
+from plumbline.tables.split_rows import gather_rows
 from tasks.sequence_bayes.data.exact import compute_log_probability
 from tasks.sequence_bayes.data.generators import draw_sequences
 from tasks.sequence_bayes.data.prior import SequencePrior
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
 
 def ingest(params: SequenceParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write every split's sequences and the manifest; the facts say how many there are."""
-    import pandas as pd
-
     prior = SequencePrior.from_params(params.data)
     write_prior(examples, prior)
     counts = {}
@@ -36,8 +35,7 @@ def ingest(params: SequenceParams, examples: Path, manifest: Path) -> dict[str, 
         sequences, strata = draw_sequences(prior, getattr(params.data.rows, split), random)
         write_sequences(examples, split, sequences, strata)
         counts[split] = len(sequences)
-    tables = [list_rows(examples, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(manifest, index=False)
+    gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     return {"generator": params.data.kind, "sequences": counts}
 
 
@@ -52,13 +50,13 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
         "id": name_rows(split, len(sequences)),
         "label": names[read_strata(examples, split)],
         "length": sequences.shape[1],
-        "digest": compute_digests(sequences),
+        "digest": _compute_digests(sequences),
         "log_probability": compute_log_probability(prior, sequences),
     }
     return pd.DataFrame(columns)
 
 
-def compute_digests(sequences: np.ndarray) -> list[str]:
+def _compute_digests(sequences: np.ndarray) -> list[str]:
     """Return the SHA-256 of the symbols of each sequence."""
     contiguous = np.ascontiguousarray(sequences)
     return [hashlib.sha256(row.tobytes()).hexdigest() for row in contiguous]

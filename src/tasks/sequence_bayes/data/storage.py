@@ -1,17 +1,15 @@
 """Sequences on disk: plain arrays for each split, and the prior that generated them."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract.errors import DataError
-from plumbline.process.files import write_json
+from plumbline.contract.errors import explain_damage
+from plumbline.process.files import read_json, write_json
 from tasks.sequence_bayes.data.prior import SequencePrior
 
 PRIOR = "prior.json"
-REMEDY = "run `dvc repro ingest`"
 
 
 def write_prior(examples: Path, prior: SequencePrior) -> None:
@@ -22,8 +20,8 @@ def write_prior(examples: Path, prior: SequencePrior) -> None:
 def read_prior(examples: Path) -> SequencePrior:
     """Return the prior of the sequences in `examples`; raises DataError if it is damaged."""
     path = examples / PRIOR
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+    with explain_damage(path):
+        values = read_json(path)
         return SequencePrior(
             kind=values["kind"],
             length=values["length"],
@@ -32,8 +30,6 @@ def read_prior(examples: Path) -> SequencePrior:
             alphas=tuple(tuple(alpha) for alpha in values["alphas"]),
             cuts=tuple(values["cuts"]),
         )
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
 
 
 def write_sequences(examples: Path, split: str, sequences: np.ndarray, strata: np.ndarray) -> None:
@@ -58,13 +54,11 @@ def name_rows(split: str, num_rows: int) -> list[str]:
 
 
 def _read_array(path: Path, num_dimensions: int) -> np.ndarray:
-    try:
+    with explain_damage(path):
         array: np.ndarray = np.load(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); {REMEDY}") from None
-    if array.ndim != num_dimensions or array.dtype != np.uint8:
-        raise DataError(
-            f"{path}: expected uint8 of {num_dimensions} dimensions, found {array.dtype} of "
-            f"{array.ndim}; {REMEDY}"
-        )
-    return array
+        if array.ndim != num_dimensions or array.dtype != np.uint8:
+            raise ValueError(
+                f"expected uint8 of {num_dimensions} dimensions, found {array.dtype} of "
+                f"{array.ndim}"
+            )
+        return array

@@ -30,13 +30,8 @@ def build_table(
     probability of its split is from what the prior says; `also_in`, an earlier split with the
     same sequence, where chance does not explain it.
     """
-    import pandas as pd
-
     rows = manifest.read().merge(_measure_sequences(examples), on=["split", "id"], how="left")
-    repeats = find_repeats(examples)
-    keys = zip(rows["split"], rows["id"], strict=True)
-    also_in = pd.Series([repeats.get(key) for key in keys], index=rows.index, dtype=object)
-    return rows.assign(also_in=also_in)
+    return rows.assign(also_in=find_repeats(rows))
 
 
 def _measure_sequences(examples: Path) -> "pd.DataFrame":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract.task import SPLITS
+from plumbline.tables.split_rows import gather_rows
 from tasks.signal_extraction.data import generators
 from tasks.signal_extraction.data.setting import Setting
 from tasks.signal_extraction.data.storage import (
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 def ingest(params: SignalParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write every split's realisations and the manifest; the facts say how many there are."""
-    import pandas as pd
-
     setting = Setting.from_params(params.data)
     write_setting(examples, setting)
     counts = {}
@@ -31,8 +30,7 @@ def ingest(params: SignalParams, examples: Path, manifest: Path) -> dict[str, An
         realisations = _draw_realisations(params, setting, split, number)
         write_realisations(examples, split, realisations)
         counts[split] = len(realisations.ids)
-    tables = [list_rows(examples, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(manifest, index=False)
+    gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     return {"generator": setting.kind, "realisations": counts}
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plumbline.contract.errors import DataError
-from plumbline.process.files import write_json
+from plumbline.contract.errors import explain_damage
+from plumbline.process.files import read_json, write_json
 from tasks.signal_extraction.data.setting import Setting
 
 SETTING = "setting.json"
@@ -30,11 +30,9 @@ def write_setting(examples: Path, setting: Setting) -> None:
 def read_setting(examples: Path) -> Setting:
     """Return the setting of the realisations in `examples`; raises DataError if it is damaged."""
     path = examples / SETTING
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+    with explain_damage(path):
+        values = read_json(path)
         return Setting(**values | {"frequencies_hz": tuple(values["frequencies_hz"])})
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); run `dvc repro ingest`") from None
 
 
 def write_realisations(examples: Path, split: str, realisations: Realisations) -> None:
@@ -46,17 +44,10 @@ def write_realisations(examples: Path, split: str, realisations: Realisations) -
 
 def read_realisations(examples: Path, split: str) -> Realisations:
     """Read one split; raises DataError that names the file that is missing or damaged."""
-    try:
-        ids = json.loads((examples / f"{split}.json").read_text(encoding="utf-8"))
+    with explain_damage(examples / split):
+        ids = read_json(examples / f"{split}.json")
         signals = np.load(examples / f"{split}.signals.npy")
         components = np.load(examples / f"{split}.components.npy")
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{examples}: {split} cannot be read ({error}); run `dvc repro ingest`"
-        ) from None
-    if not len(ids) == len(signals) == len(components):
-        raise DataError(
-            f"{examples}: {split} has {len(ids)} ids for {len(signals)} signals; "
-            "run `dvc repro ingest`"
-        )
+        if not len(ids) == len(signals) == len(components):
+            raise ValueError(f"{len(ids)} ids for {len(signals)} signals")
     return Realisations(ids, signals, components)

@@ -8,6 +8,7 @@ import numpy as np
 
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
+from plumbline.tables.split_rows import find_earlier_splits
 from tasks.signal_extraction.data import read_realisations, read_setting
 from tasks.signal_extraction.expectations.spectrum import find_peaks
 from tasks.signal_extraction.params import SignalParams
@@ -30,19 +31,6 @@ def build_table(
         also_in=find_earlier_splits(rows, "realisation"),
         seen_in=find_earlier_splits(rows, "digest"),
     )
-
-
-def find_earlier_splits(rows: "pd.DataFrame", column: str) -> "pd.Series":
-    """For each row the first split before its own that has its value in `column`, or None."""
-    import pandas as pd
-
-    earlier = pd.Series(None, index=rows.index, dtype=object)
-    for number, split in enumerate(SPLITS):
-        in_split = rows["split"] == split
-        for before in reversed(SPLITS[:number]):
-            known = set(rows.loc[rows["split"] == before, column])
-            earlier[in_split & rows[column].isin(known)] = before
-    return earlier
 
 
 def _measure_peaks(examples: Path) -> "pd.DataFrame":

@@ -2,14 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.expectations import build_table_checks, expect
+from plumbline.contract.expectations import expect
 from plumbline.contract.records import Check
 from tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
     import pandas as pd
 
-REMEDY = "give each split more seeds or realisations"  # for too few rows
 CATALOGUE = {  # name -> what it means, and what to do
     "length": ("Every window has data.window samples", "run `dvc repro ingest` with this version"),
     "finite": ("No sample is missing", "repair the source: a sample is NaN"),
@@ -51,8 +50,7 @@ def build_checks(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
         "realisations": expect("expect_column_values_to_be_null", column="also_in"),
         "windows": expect("expect_column_values_to_be_null", column="seen_in"),
     }
-    checks = [
+    return [
         Check(name, expectation, "blocking", *CATALOGUE[name])
         for name, expectation in suite.items()
     ]
-    return build_table_checks(["realisation"], limits.min_rows, REMEDY) + checks

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel, Validation
 from plumbline.contract.search import TunableConfig
 
 
@@ -15,7 +15,7 @@ class Data(StrictModel):
     noise: float
 
 
-class Validation(StrictModel):
+class PointChecks(Validation):
     max_abs_x: float
 
 
@@ -32,7 +32,7 @@ class Gradient(TunableConfig, SeededConfig):
 class LineParams(Params):
     task: Literal["line"]
     data: Data
-    validation: Validation
+    validation: PointChecks
     candidates: Mapping[Name, Annotated[Fixed | Gradient, Field(discriminator="kind")]]
 
 

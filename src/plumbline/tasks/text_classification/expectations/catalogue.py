@@ -25,17 +25,9 @@ SPLIT_BY_GROUP = (
 
 # check -> (title, remedy)
 CATALOGUE: Mapping[str, tuple[str, str]] = {
-    "schema": (
-        "The manifest has the columns of this task",
-        "run `dvc repro ingest` with this version",
-    ),
     "rows": (
         "Train has enough rows",
         "add rows to the source, or lower validation.min_rows",
-    ),
-    "splits": (
-        "Train, validation and test all have rows",
-        "give each split a share in data.split, or a source",
     ),
     "nulls": (
         "Share of rows dropped for an empty or null-like text or label",
@@ -136,7 +128,6 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
 # check -> those whose failure explains that it fails too: with too few rows, nothing else is known
 TOO_FEW = ("rows",)
 FOLLOWS_FROM: Mapping[str, tuple[str, ...]] = {
-    "splits": TOO_FEW,
     "distinct_texts": TOO_FEW,
     "classes": TOO_FEW,
     "classes_validation": (*TOO_FEW, "classes"),

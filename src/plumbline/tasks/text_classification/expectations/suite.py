@@ -7,10 +7,9 @@ from plumbline.contract.expectations import expect, select
 from plumbline.contract.params import Leakage
 from plumbline.contract.records import Check
 from plumbline.contract.suggestion import suggest_nearest
-from plumbline.contract.task import SPLITS
 from plumbline.statistics.power import count_explained_rows
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE, FOLLOWS_FROM
-from plumbline.tasks.text_classification.expectations.findings import COLUMNS, HELD_OUT
+from plumbline.tasks.text_classification.expectations.findings import HELD_OUT
 from plumbline.tasks.text_classification.params import TextParams, TextValidation
 
 if TYPE_CHECKING:
@@ -66,16 +65,10 @@ def _refuse_unknown_costs(params: TextParams, table: "pd.DataFrame") -> None:
 
 def _expect_structure(limits: TextValidation) -> dict[str, Any]:
     return {
-        "schema": expect(
-            "expect_table_columns_to_match_set", column_set=[*COLUMNS, "text"], exact_match=False
-        ),
         "rows": expect(
             "expect_table_row_count_to_be_between",
             min_value=limits.min_rows,
             rows=select("split", "train"),
-        ),
-        "splits": expect(
-            "expect_column_distinct_values_to_equal_set", column="split", value_set=list(SPLITS)
         ),
         "nulls": expect(
             "expect_column_max_to_be_between",
