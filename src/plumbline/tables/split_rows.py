@@ -47,6 +47,6 @@ def count_leaks(rows: "pd.DataFrame", places: Mapping[Any, "pd.Series"]) -> list
         own = rows[rows["split"] == split]
         for kind, place in places.items():
             leaked = place[own.index].dropna()
-            shown = own["id"] + " (also in " + leaked.head(MAX_EXAMPLES) + ")"
+            shown = own["id"].astype(object) + " (also in " + leaked.head(MAX_EXAMPLES) + ")"
             leaks.append(Leak(kind, split, len(leaked), len(own), tuple(shown.dropna())))
     return leaks
