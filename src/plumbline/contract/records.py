@@ -1,6 +1,6 @@
 """What the parts of a task return: plain records that stages, gates and reports read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+
+MAX_FAILURES = 5  # of a behavioural test that are named
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,19 @@ class Case:
     num_cases: int
     failures: tuple[str, ...]
     is_sample: bool = False  # drawn from many such cases; else these are all that are asked
+
+    @classmethod
+    def build(
+        cls,
+        name: str,
+        kind: Literal["invariance", "direction", "minimum"],
+        failures: Sequence[str],
+        num_cases: int,
+        is_sample: bool = False,
+    ) -> "Case":
+        """Return the result of `num_cases` cases, of which `failures` did not pass."""
+        shown = tuple(failures[:MAX_FAILURES])
+        return cls(name, kind, num_cases - len(failures), num_cases, shown, is_sample)
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ BLUE, ORANGE, GREEN, RED, PURPLE, SKY, BLACK = (
 )  # fmt: skip
 COLOURS = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MARKERS = "osD^vPX"
+WHOLE_NUMBERS = ("epoch", "round")  # on an x axis
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",  # text stays text: small, searchable, in the reader's own font
     "font.family": "sans-serif",
@@ -101,7 +102,7 @@ def draw_lines(
                 axes.axhline(level, color=BLACK, linestyle="--", linewidth=1, label=label)
             axes.set(ylabel=y_label, **axis)
         all_axes[-1].set_xlabel(x_label)
-        if x_label == "epoch":
+        if x_label in WHOLE_NUMBERS:
             all_axes[-1].locator_params(axis="x", integer=True)
         if is_single:
             all_axes[0].legend(loc="best")

@@ -13,7 +13,7 @@ Shapes: A agents; E elements of a choice: the R different answers, and "none of 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,7 +64,7 @@ class Predictor:
         self.costs: list[float] = config["costs"]  # of asking each, in the mean
         self._stated: list[float] = config["stated"]  # confidence of each, in the mean
         self._places = {name: place for place, name in enumerate(self.agents)}
-        self._normalise = NORMALISERS[config["normalise"]]
+        self._normalise = find_normaliser(config["normalise"])
         self._rank: list[int] = config["rank"]  # of each agent, 0 for the best
         self._plan: list[int] = config["plan"]  # whom to ask, in this order where `by_value` is off
         self._by_value: bool = config["by_value"]
@@ -332,11 +332,6 @@ def describe_state(state: State) -> np.ndarray:
     return features
 
 
-def normalise_exact(text: str) -> str:
-    """Return the text without blanks at its ends."""
-    return text.strip()
-
-
 def normalise_case(text: str) -> str:
     """Return the text in lower case, with single blanks."""
     return " ".join(text.casefold().split())
@@ -352,7 +347,16 @@ def normalise_number(text: str) -> str:
     return "0" if plain == "-0" else plain
 
 
-NORMALISERS = {"exact": normalise_exact, "casefold": normalise_case, "number": normalise_number}
+def find_normaliser(name: str) -> Callable[[str], str]:
+    """Return what `data.normalise` names; nothing is left of a text that gives no answer."""
+    return NORMALISERS[name]
+
+
+NORMALISERS: dict[str, Callable[[str], str]] = {
+    "exact": str.strip,
+    "casefold": normalise_case,
+    "number": normalise_number,
+}
 
 
 def _add_answer(state: State, place: int, group: int, stated: float) -> State:

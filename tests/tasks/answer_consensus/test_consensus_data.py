@@ -28,7 +28,6 @@ from tasks.answer_consensus.data import (
 from tasks.answer_consensus.data.ingestion import ingest
 from tasks.answer_consensus.expectations import find_leaks
 from tasks.answer_consensus.expectations.leaks import find_near
-from tasks.answer_consensus.predictor import NORMALISERS
 
 AGENTS = {"ada": "ada", "bob": "bob"}
 
@@ -193,13 +192,6 @@ def test_the_control_has_the_gold_of_other_questions(tmp_path: Path) -> None:
     assert not (target / "test.parquet").exists()
 
 
-@pytest.mark.parametrize("name", ["exact", "casefold", "number"])
-def test_data_and_predictor_compare_answers_in_the_same_way(name: str) -> None:
-    texts = [
-        "", " ", "42", "The answer is 1,000.50 dollars", "1000.5", "-0", "-0.00001", ".5", "0.50",
-        "no number", "12 and 13", "1,2,3", "9" * 60, "3.14159", "A  b", "a B ", "٣", "1e5", "--7",
-    ]  # fmt: skip
-    for text in texts:
-        assert find_normaliser(name)(text) == NORMALISERS[name](text), text
+def test_numbers_are_compared_by_their_value() -> None:
     assert find_normaliser("number")("The answer is 1,000.50 dollars") == "1000.5"
     assert find_normaliser("number")("-0.00001") == "0"

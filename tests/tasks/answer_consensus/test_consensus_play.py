@@ -1,5 +1,6 @@
 """Ask and tell: what was not asked for and paid is never in the predictor's hands."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,9 @@ def test_what_was_asked_is_paid_by_its_own_tokens(recorded: Asked) -> None:
 def test_a_policy_that_asks_what_it_may_not_cannot_be_scored(
     recorded: Asked, agents: list[str], cap: float | None, message: str
 ) -> None:
+    setting, answers = recorded
     with pytest.raises(ValueError, match=message):
-        play(*recorded, Scripted(agents), max_cost=cap)
+        play(replace(setting, max_cost=cap), answers, Scripted(agents))
 
 
 class FormerChampion:
@@ -121,12 +123,13 @@ def test_a_champion_that_asks_what_is_too_dear_now_answers_with_what_it_has(
     old_costs = [cost / 1.1 for cost in setting.costs]
     champion = FormerChampion(setting.agents, old_costs, ["small", "large"])
     cap = setting.costs[4] + 0.95 * setting.costs[0]
-    course = play(setting, answers, champion, max_cost=cap)
+    capped = replace(setting, max_cost=cap)
+    course = play(capped, answers, champion)
     assert course.asked == [[4]] * 40
     assert course.cut_short.all()
     assert course.answers == [str(text) for text in answers.answers[:, 4]]
     with pytest.raises(ValueError, match="it asks large, which costs"):
-        play(setting, answers, Scripted(["small", "large"]), max_cost=cap)
+        play(capped, answers, Scripted(["small", "large"]))
 
 
 def test_a_champion_that_asks_an_agent_that_is_gone_answers_with_what_it_has(

@@ -2,7 +2,6 @@
 
 from tasks.answer_consensus.data.ingestion import ingest, list_rows
 from tasks.answer_consensus.data.inputs import list_columns, read_inputs
-from tasks.answer_consensus.data.normalisation import find_normaliser
 from tasks.answer_consensus.data.permutation import shuffle_labels
 from tasks.answer_consensus.data.play import AskedCourse, play
 from tasks.answer_consensus.data.storage import (
@@ -12,6 +11,7 @@ from tasks.answer_consensus.data.storage import (
     read_setting,
 )
 from tasks.answer_consensus.data.tables import Answers
+from tasks.answer_consensus.predictor import find_normaliser
 
 __all__ = [
     "AnswerSetting",

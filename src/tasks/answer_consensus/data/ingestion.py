@@ -10,7 +10,6 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import CONTENT_DIGEST, RIGHT_ANSWER, SPLITS
 from plumbline.tables.split_rows import gather_rows
 from tasks.answer_consensus.data.generated import generate_records
-from tasks.answer_consensus.data.normalisation import find_normaliser
 from tasks.answer_consensus.data.records import read_records
 from tasks.answer_consensus.data.storage import (
     AnswerSetting,
@@ -26,6 +25,7 @@ from tasks.answer_consensus.params import (
     RecordedData,
     SplitShares,
 )
+from tasks.answer_consensus.predictor import find_normaliser
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -42,17 +42,16 @@ def play(
     setting: AnswerSetting,
     answers: Answers,
     predictor: Any,
-    max_cost: float | None = None,
     stop_at: float | None = None,
 ) -> AskedCourse:
-    """Let `predictor` ask and answer every question; no question may cost more than `max_cost`.
+    """Let `predictor` ask and answer every question; no question may cost more than the cap.
 
     An answer costs what its agent costs in the mean. ValueError where the predictor asks an agent
     that it asked before, or, if it was trained in this setting, one that does not exist or that is
     beyond what is left.
     """
     num_questions = len(answers.ids)
-    cap = setting.max_cost if max_cost is None else max_cost
+    cap = setting.max_cost
     asked: list[list[int]] = [[] for _ in range(num_questions)]
     # Sums of the same costs differ by rounding.
     left = [NO_CAP if cap is None else cap * (1 + 1e-9)] * num_questions

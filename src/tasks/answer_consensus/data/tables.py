@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from plumbline.contract.errors import DataError
-from tasks.answer_consensus.data.normalisation import find_normaliser
 from tasks.answer_consensus.data.records import RecordedAnswer
+from tasks.answer_consensus.predictor import find_normaliser
 
 LENGTHS = ("short", "medium", "long")  # thirds of the questions' lengths, where no topic is given
 

@@ -5,7 +5,6 @@ said, and of nothing nothing is known.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,15 @@ import numpy as np
 
 from plumbline.contract.records import Case
 from plumbline.contract.task import Predictor
-from tasks.answer_consensus.data import (
-    AnswerSetting,
-    find_normaliser,
-    read_inputs,
-    read_setting,
-)
+from tasks.answer_consensus.data.inputs import read_inputs
+from tasks.answer_consensus.data.storage import AnswerSetting, read_setting
 from tasks.answer_consensus.params import ConsensusParams
+from tasks.answer_consensus.predictor import find_normaliser
 
 NUM_ROWS = 200
 SAME = 1e-6
-MAX_FAILURES = 5
 UNANIMOUS = "1234"  # a number and a text: the same under every way to normalise
+Columns = dict[str, list[Any]]
 
 
 def check_behaviour(params: ConsensusParams, examples: Path, predictor: Predictor) -> list[Case]:
@@ -40,7 +36,7 @@ def check_behaviour(params: ConsensusParams, examples: Path, predictor: Predicto
     ]
 
 
-def _check_order(predictor: Predictor, columns: dict[str, list[Any]]) -> Case:
+def _check_order(predictor: Predictor, columns: Columns) -> Case:
     """The same agents and answers in another order."""
     random = np.random.default_rng(0)
     orders = [random.permutation(len(agents)) for agents in columns["agents"]]
@@ -51,92 +47,80 @@ def _check_order(predictor: Predictor, columns: dict[str, list[Any]]) -> Case:
             for values, order in zip(columns[name], orders, strict=True)
         ]
     before, after = predictor.predict(columns), predictor.predict(shuffled)
-    same = [
-        before["ask"][row] == after["ask"][row]
-        and before["answer"][row] == after["answer"][row]
-        and abs(before["confidence"][row] - after["confidence"][row]) <= SAME
-        for row in range(len(orders))
-    ]
-    return _count("order of the answers", "invariance", same)
+    failures = _list_changed(before, after, before["answer"])
+    return Case.build("order of the answers", "invariance", failures, len(orders))
 
 
-def _check_names(
-    setting: AnswerSetting, predictor: Predictor, columns: dict[str, list[Any]]
-) -> Case:
+def _check_names(setting: AnswerSetting, predictor: Predictor, columns: Columns) -> Case:
     """Every answer is written in another way; equal ones stay equal."""
     normalise = find_normaliser(setting.normalise)
-    names: list[dict[str, str]] = []
-    renamed = []
-    for given in columns["answers"]:
-        keys = dict.fromkeys(normalise(text) for text in given if normalise(text))
-        names.append({key: str(70001 + 37 * number) for number, key in enumerate(keys)})
-        renamed.append([names[-1].get(normalise(text), "") for text in given])
     before = predictor.predict(columns)
+    renamed, expected = [], []
+    for given, answer in zip(columns["answers"], before["answer"], strict=True):
+        keys = dict.fromkeys(normalise(text) for text in given if normalise(text))
+        names = {key: str(70001 + 37 * number) for number, key in enumerate(keys)}
+        renamed.append([names.get(normalise(text), "") for text in given])
+        expected.append(names.get(normalise(answer), ""))
     after = predictor.predict(columns | {"answers": renamed})
-    same = [
-        before["ask"][row] == after["ask"][row]
-        and names[row].get(normalise(before["answer"][row]), "") == after["answer"][row]
-        and abs(before["confidence"][row] - after["confidence"][row]) <= SAME
-        for row in range(len(names))
-    ]
-    return _count("other names of the answers", "invariance", same)
+    failures = _list_changed(before, after, expected)
+    return Case.build("other names of the answers", "invariance", failures, len(renamed))
 
 
-def _check_one_more_vote(
-    setting: AnswerSetting, predictor: Predictor, columns: dict[str, list[Any]]
-) -> Case:
+def _check_one_more_vote(setting: AnswerSetting, predictor: Predictor, columns: Columns) -> Case:
     """An agent that was not asked joins the answer: the confidence in it does not fall.
 
     It states what it states in the mean; to be less sure than usual is evidence against.
     """
     before = predictor.predict(columns)
-    stated = dict(zip(setting.agents, setting.stated, strict=True))
-    rows = [
-        row
-        for row, agents in enumerate(columns["agents"])
-        if before["answer"][row] and len(agents) < len(setting.agents)
-    ]
-    joined = {name: [values[row] for row in rows] for name, values in columns.items()}
-    for number, row in enumerate(rows):
-        asked = columns["agents"][row]
-        newcomer = next(name for name in setting.agents if name not in asked)
-        joined["agents"][number] = [*asked, newcomer]
-        joined["answers"][number] = [*columns["answers"][row], before["answer"][row]]
-        if "confidences" in joined:
-            joined["confidences"][number] = [*columns["confidences"][row], stated[newcomer]]
-    if not rows:
-        return Case("one more vote", "direction", 0, 0, ())
-    after = predictor.predict(joined)
+    joined: Columns = {name: [] for name in columns}
+    rows = []
+    for row, asked in enumerate(columns["agents"]):
+        left = [place for place, name in enumerate(setting.agents) if name not in asked]
+        if not before["answer"][row] or not left:
+            continue
+        rows.append(row)
+        added = {
+            "agents": setting.agents[left[0]],
+            "answers": before["answer"][row],
+            "confidences": setting.stated[left[0]],
+        }
+        for name, values in columns.items():
+            joined[name].append([*values[row], added[name]] if name in added else values[row])
+    after = predictor.predict(joined)["votes"] if rows else []
     normalise = find_normaliser(setting.normalise)
-    passed = []
-    for number, row in enumerate(rows):
-        shares = {normalise(vote["answer"]): vote["share"] for vote in after["votes"][number]}
+    failures = []
+    for row, votes in zip(rows, after, strict=True):
+        shares = {normalise(vote["answer"]): vote["share"] for vote in votes}
         share = shares.get(normalise(before["answer"][row]), 0.0)
-        passed.append(share >= before["confidence"][row] - SAME)
-    return replace(_count("one more vote", "direction", passed), is_sample=True)
+        if share < before["confidence"][row] - SAME:
+            failures.append(f"row {row}: {before['confidence'][row]:.4f} falls to {share:.4f}")
+    return Case.build("one more vote", "direction", failures, len(rows), is_sample=bool(rows))
 
 
 def _check_unanimity(setting: AnswerSetting, predictor: Predictor) -> Case:
     """What any set of agents says with one voice is the answer."""
     sets = [setting.agents[:size] for size in range(1, len(setting.agents) + 1)]
     sets += [setting.agents[size:] for size in range(1, len(setting.agents))]
-    answers = predictor.predict(
-        {
-            "agents": sets,
-            "answers": [[UNANIMOUS] * len(agents) for agents in sets],
-            "budget": [0.0] * len(sets),
-        }
-    )["answer"]
-    return _count("one voice", "minimum", [answer == UNANIMOUS for answer in answers])
+    given = [[UNANIMOUS] * len(agents) for agents in sets]
+    columns = {"agents": sets, "answers": given, "budget": [0.0] * len(sets)}
+    answers = predictor.predict(columns)["answer"]
+    failures = [f"row {row}" for row, answer in enumerate(answers) if answer != UNANIMOUS]
+    return Case.build("one voice", "minimum", failures, len(sets))
 
 
 def _check_nothing(predictor: Predictor) -> Case:
     """Nothing asked and nothing to spend: an empty answer without confidence, and no error."""
     answers = predictor.predict({"agents": [[]], "answers": [[]], "budget": [0.0]})
     is_empty = not answers["ask"][0] and not answers["answer"][0] and answers["confidence"][0] == 0
-    return _count("nothing known", "minimum", [is_empty])
+    return Case.build("nothing known", "minimum", [] if is_empty else ["row 0"], 1)
 
 
-def _count(name: str, kind: Any, passed: Sequence[bool]) -> Case:
-    failures = tuple(f"row {row}" for row, is_right in enumerate(passed) if not is_right)
-    return Case(name, kind, len(passed) - len(failures), len(passed), failures[:MAX_FAILURES])
+def _list_changed(before: Columns, after: Columns, expected: Sequence[str]) -> list[str]:
+    """Name the rows that ask another agent, answer otherwise, or are more or less sure."""
+    failures = []
+    for row, answer in enumerate(expected):
+        distance = abs(before["confidence"][row] - after["confidence"][row])
+        is_same = before["ask"][row] == after["ask"][row] and after["answer"][row] == answer
+        if not is_same or distance > SAME:
+            failures.append(f"row {row}")
+    return failures

@@ -1,6 +1,5 @@
 """Scores by ask and tell, and the tables for the report."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,14 +17,12 @@ from tasks.answer_consensus.data import (
     read_setting,
 )
 from tasks.answer_consensus.scoring.bounds import find_exact_policy, find_possible
-from tasks.answer_consensus.scoring.one_question import trace_question
 
 if TYPE_CHECKING:
     import pandas as pd
 
 STOPS = (0.7, 0.84, 0.9, 0.97)  # of the table by confidence
-CAP_SHARES = (0.25, 0.5)  # of the whole budget, of the table by cap
-MAX_ROWS = 2000  # of the tables, which ask everything again
+MAX_ROWS = 2000  # of that table, which asks everything again
 NOTHING = "(no answer)"
 
 
@@ -52,10 +49,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "one_agent": float((num_asked <= 1).mean()),
         "cut_short": float(course.cut_short.mean()),
     }
-    tables = _build_tables(setting, answers, predictor, course)
-    if split != "test":  # who knows questions of the test split can learn them by heart
-        tables |= trace_question(setting, answers, course, predictor)
-    return Scores(per_example, metrics, tables)
+    return Scores(per_example, metrics, _build_tables(setting, answers, predictor, course))
 
 
 def _rate_course(
@@ -86,10 +80,7 @@ def _build_tables(
 ) -> dict[str, "pd.DataFrame"]:
     few = answers.take(np.arange(min(MAX_ROWS, len(answers.ids))))
     return {
-        "by_confidence": _trace(setting, few, predictor, "stop_at", STOPS),
-        "by_cap": _trace(
-            setting, few, predictor, "max_cost", [share * setting.purse for share in CAP_SHARES]
-        ),
+        "by_confidence": _trace_stops(setting, few, predictor),
         "rounds": _count_rounds(setting, course),
         "agents": _describe_agents(setting, answers),
         "agreement": _measure_agreement(setting, answers),
@@ -97,22 +88,18 @@ def _build_tables(
     }
 
 
-def _trace(
-    setting: AnswerSetting,
-    answers: Answers,
-    predictor: Predictor,
-    name: str,
-    values: Sequence[float],
-) -> "pd.DataFrame":
-    """Ask again at each value of `name`, an argument of `play`: accuracy and mean cost."""
+def _trace_stops(setting: AnswerSetting, answers: Answers, predictor: Predictor) -> "pd.DataFrame":
+    """Ask again at other confidences to stop at: accuracy and mean cost."""
     import pandas as pd
 
     rows = []
-    for value in values:
-        course = play(setting, answers, predictor, **{name: float(value)})
+    for stop_at in STOPS:
+        course = play(setting, answers, predictor, stop_at=stop_at)
         hits = _compare(setting, course.answers, answers.golds)
         cost = course.sum_costs(setting.compute_costs(answers))
-        rows.append({name: value, "accuracy": float(hits.mean()), "cost": float(cost.mean())})
+        rows.append(
+            {"stop_at": stop_at, "accuracy": float(hits.mean()), "cost": float(cost.mean())}
+        )
     return pd.DataFrame(rows)
 
 
