@@ -66,7 +66,7 @@ def test_the_task_on_the_page_keeps_the_contract(doubling: tuple[Params, Task]) 
             "self.slope * x + len(columns['x']) for x",
             "alone than in company",
         ),
-        ("import json\n", "import json\nimport plumbline\n", "the predictor imports plumbline"),
+        ("import json\n", "import json\nimport plumbline\n", "predictor.py imports plumbline"),
     ],
 )
 def test_a_task_that_breaks_it_is_told_apart(
