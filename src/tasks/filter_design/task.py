@@ -103,6 +103,6 @@ TASK = Task[FilterParams](
         "a missing edge": _change(stop_hz=[None]),
         "another column": {"specification": ["low-pass 30 MHz"]},
     },
-    predictor=Path(__file__).with_name("predictor.py"),
+    predictor=Path(__file__).with_name("predictor"),
     requirements=("numpy", "safetensors", "threadpoolctl"),
 )

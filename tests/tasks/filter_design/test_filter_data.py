@@ -40,7 +40,8 @@ from tasks.filter_design.data.generated import draw_specifications
 from tasks.filter_design.data.theorem import compute_limit, is_possible
 from tasks.filter_design.expectations import find_leaks
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.predictor import compute_reference, read_specs
+from tasks.filter_design.predictor.ladder import compute_reference
+from tasks.filter_design.predictor.rows import read_specs
 from tasks.filter_design.task import TASK
 
 

@@ -15,16 +15,10 @@ from tasks.filter_design.models import build_learner
 from tasks.filter_design.models.rows import MaskRows, add_mirrors, build_masks, read_rows
 from tasks.filter_design.models.simulator import Masks, simulate_margins
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.predictor import (
-    MAX_VALUES,
-    NUM_COORDINATES,
-    NUM_PASS,
-    Ladder,
-    decode,
-    load,
-    read_specs,
-    simulate,
-)
+from tasks.filter_design.predictor import load
+from tasks.filter_design.predictor.ladder import NUM_PASS, Ladder, simulate
+from tasks.filter_design.predictor.networks import MAX_VALUES, NUM_COORDINATES, decode
+from tasks.filter_design.predictor.rows import read_specs
 
 SIZE: dict[str, Any] = {
     "calls": 8,

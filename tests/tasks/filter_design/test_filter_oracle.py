@@ -12,14 +12,11 @@ from scipy import signal
 from tests.support.small_filters import KINDS, build_specification, draw_random_values
 
 from tasks.filter_design.data import Specification, list_columns
-from tasks.filter_design.predictor import (
-    FilterDesign,
-    check_stopbands,
-    read_specs,
-    simulate_loss_db,
-)
-from tasks.filter_design.predictor import build_ladder as build_searched_ladder
-from tasks.filter_design.predictor import write_netlist as write_predicted_netlist
+from tasks.filter_design.predictor.ladder import build_ladder as build_searched_ladder
+from tasks.filter_design.predictor.ladder import simulate_loss_db
+from tasks.filter_design.predictor.netlist import write_netlist as write_predicted_netlist
+from tasks.filter_design.predictor.rows import read_specs
+from tasks.filter_design.predictor.search import FilterDesign, check_stopbands
 from tasks.filter_design.scoring.oracle import (
     TOPOLOGIES,
     LadderDesign,

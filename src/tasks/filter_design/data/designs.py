@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tasks.filter_design.data.specifications import Specification, list_columns
-from tasks.filter_design.predictor import compute_reference, read_specs, search_textbook
+from tasks.filter_design.predictor.ladder import compute_reference
+from tasks.filter_design.predictor.rows import read_specs
+from tasks.filter_design.predictor.strategies import search_textbook
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,7 +15,7 @@ from tasks.filter_design.data.specifications import (
 )
 from tasks.filter_design.data.theorem import compute_limit
 from tasks.filter_design.params import DrawRange, GeneratedSpecifications
-from tasks.filter_design.predictor import read_specs
+from tasks.filter_design.predictor.rows import read_specs
 
 LEAST_DB = 6.0  # a specification that asks for less is drawn again
 MAX_TRIES = 1000

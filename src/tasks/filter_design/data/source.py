@@ -11,7 +11,7 @@ from tasks.filter_design.data.specifications import (
     parse_columns,
 )
 from tasks.filter_design.params import FilterData
-from tasks.filter_design.predictor import read_specs
+from tasks.filter_design.predictor.rows import read_specs
 
 TEXTS = ("kind", "series")
 EDGES = ("pass_hz", "stop_hz")

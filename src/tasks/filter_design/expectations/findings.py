@@ -9,7 +9,7 @@ from plumbline.contract.task import SPLITS
 from tasks.filter_design.data import list_columns, name_rows, read_specifications
 from tasks.filter_design.expectations.leaks import find_repeats
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.predictor import read_specs
+from tasks.filter_design.predictor.rows import read_specs
 
 if TYPE_CHECKING:
     import pandas as pd

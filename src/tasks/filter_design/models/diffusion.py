@@ -8,7 +8,7 @@ from tasks.filter_design.models.batches import Batch
 from tasks.filter_design.models.layers import AverageWeights, Layers
 from tasks.filter_design.models.proposer import ProposerModule
 from tasks.filter_design.params import DiffusionConfig
-from tasks.filter_design.predictor import (
+from tasks.filter_design.predictor.networks import (
     NUM_COORDINATES,
     NUM_FREQUENCIES,
     compute_signal,

@@ -18,7 +18,7 @@ from tasks.filter_design.models.proposer import ProposerModule
 from tasks.filter_design.models.rows import Scales
 from tasks.filter_design.models.simulator import Masks, simulate_margins
 from tasks.filter_design.params import GanConfig
-from tasks.filter_design.predictor import MAX_VALUES, NUM_COORDINATES
+from tasks.filter_design.predictor.networks import MAX_VALUES, NUM_COORDINATES
 
 NUM_DRAWS = 2  # of each validation row, whose better margin is monitored
 AVERAGE = 0.999  # of the generator's weights, kept from step to step

@@ -1,4 +1,4 @@
-"""The networks as they are trained; predictor.py computes the same from their weights."""
+"""The networks as they are trained; the predictor computes the same from their weights."""
 
 import itertools
 from typing import Any

@@ -24,7 +24,8 @@ from tasks.filter_design.models.rows import (
     select_rows,
 )
 from tasks.filter_design.params import DiffusionConfig, GanConfig, RegressionConfig
-from tasks.filter_design.predictor import Network, build_strategy
+from tasks.filter_design.predictor import build_strategy
+from tasks.filter_design.predictor.networks import Network
 
 TOLERANCE = 1e-4  # of what the layers answer, which is of the order of 1
 

@@ -9,7 +9,7 @@ from tasks.filter_design.models.proposer import ProposerModule
 from tasks.filter_design.models.rows import Scales
 from tasks.filter_design.models.simulator import BAND_ORDER, Masks, simulate_margins
 from tasks.filter_design.params import RegressionConfig
-from tasks.filter_design.predictor import MAX_VALUES
+from tasks.filter_design.predictor.networks import MAX_VALUES
 
 SOFTNESS_DB = 0.3  # margins well above 0 need no more, those well below count in full
 BAND_ROUNDING = 0.125  # of a step: inductor and capacitor are rounded together
@@ -44,7 +44,7 @@ class RegressionModule(ProposerModule):
         mean, scale = self.mean[batch["groups"], :-1], self.scale[batch["groups"], :-1]
         temperature = self.config.temperature
         losses = torch.zeros(len(heads))
-        for head in (0, 1):  # capacitors first, then inductors, as in predictor.py
+        for head in (0, 1):  # capacitors first, then inductors, as in the predictor
             rounding = (errors[head] - 0.5) * self._list_steps(masks)
             values = heads[:, head] * scale + mean + rounding
             arrangements = torch.full((len(values),), 1 - head)

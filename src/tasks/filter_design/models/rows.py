@@ -12,21 +12,17 @@ from numpy.typing import NDArray
 
 from plumbline.contract.errors import DataError
 from tasks.filter_design.data import read_designs, read_inputs
-from tasks.filter_design.predictor import (
+from tasks.filter_design.predictor.ladder import NUM_PASS, NUM_STOP, TOPOLOGIES, Ladder
+from tasks.filter_design.predictor.networks import (
     MAX_VALUES,
     NUM_COORDINATES,
     NUM_GROUPS,
-    NUM_PASS,
-    NUM_STOP,
-    TOLERANCES,
-    TOPOLOGIES,
-    Ladder,
-    Spec,
     describe_ladder,
     encode,
     find_group,
-    read_specs,
 )
+from tasks.filter_design.predictor.rows import Spec, read_specs
+from tasks.filter_design.predictor.series import TOLERANCES
 
 ABSENT = -60.0  # log of a branch that a ladder does not have
 Floats = NDArray[np.float32]

@@ -1,13 +1,13 @@
 """The simulator in torch, for training: by how many dB ladders meet their masks, with gradients.
 
-It computes what predictor.py's `simulate` does, in the units of the low-pass prototype.
+It computes what the predictor's `simulate` does, in the units of the low-pass prototype.
 """
 
 from typing import NamedTuple
 
 import torch
 
-from tasks.filter_design.predictor import MAX_VALUES
+from tasks.filter_design.predictor.networks import MAX_VALUES
 
 NUM_STOPS = 2  # the last points of a mask
 BAND_ORDER = 3  # resonators of a band-pass: their levels, then their detunings

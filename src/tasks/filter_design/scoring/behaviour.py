@@ -16,7 +16,7 @@ from tasks.filter_design.data import (
 )
 from tasks.filter_design.data.theorem import compute_limit, is_possible
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.predictor import read_specs
+from tasks.filter_design.predictor.rows import read_specs
 from tasks.filter_design.scoring.judgement import (
     iterate_answers,
     judge_specifications,

@@ -1,6 +1,6 @@
 """Judges designs by nodal analysis: what a predictor says of its own designs is not believed.
 
-It is written apart from the simulator of predictor.py, which multiplies chain matrices: here the
+It is written apart from the simulator of the predictor, which multiplies chain matrices: here the
 admittances of all branches make one complex matrix for each frequency, which is solved (Vlach and
 Singhal 1994, Computer Methods for Circuit Analysis and Design, chapter 2).
 

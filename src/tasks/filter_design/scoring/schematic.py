@@ -4,7 +4,7 @@ import math
 from typing import TYPE_CHECKING
 
 from plumbline.contract.records import Figure
-from tasks.filter_design.predictor import HEIGHT, Branch, draw_ladder
+from tasks.filter_design.predictor.drawing import HEIGHT, Branch, draw_ladder
 
 if TYPE_CHECKING:
     import pandas as pd
