@@ -5,8 +5,6 @@ Safetensors and counters, no pickle.
 
 import hashlib
 import json
-import logging
-import shutil
 import socket
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -14,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 
 from plumbline.contract import layout
 from plumbline.contract.errors import TrainingError
@@ -22,19 +21,12 @@ from plumbline.contract.params import Params
 from plumbline.process import ranks
 from plumbline.process.files import digest_path, write_aside
 from plumbline.training import group
-from plumbline.training.checkpoint_folders import DAMAGED, remove_checkpoints
+from plumbline.training.checkpoint_folders import remove_checkpoints
 from plumbline.training.code_digest import digest_code
 from plumbline.training.hardware import Precision
-from plumbline.training.sealed_tensors import load_tensors, save_tensors
 
 LIBRARIES = ("torch", "transformers", "peft", "tokenizers", "numpy")
 STATE = "state.safetensors"
-# What reading a file raises whose bytes are not those that were written.
-DAMAGE = (
-    SafetensorError, ValueError, LookupError, TypeError,
-    FileNotFoundError, IsADirectoryError, NotADirectoryError,
-)  # fmt: skip
-log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -87,33 +79,20 @@ class CheckpointStore:
     def load(self, module: torch.nn.Module) -> TrainingState:
         """Put the last checkpoint's weights into `module`; return a new state if there is none.
 
-        One that is damaged is put aside with a warning, and training starts over. All processes
-        get what the first one reads.
+        All processes get what the first one reads. Raises TrainingError for a damaged file.
         """
-        self._found = group.broadcast(self._find(module) if ranks.is_main() else None)
+        self._found = group.broadcast(self._read() if ranks.is_main() else None)
         if self._found is None:
             return TrainingState()
         module.load_state_dict(self._found.weights, strict=False)
         return self._found.state
 
-    def _find(self, module: torch.nn.Module) -> "Checkpoint | None":
-        if not self.folder.exists():
+    def _read(self) -> "Checkpoint | None":
+        path = self.folder / STATE
+        if not path.exists():
             return None
-        try:
-            return self._read(module)
-        except DAMAGE as error:
-            _put_aside(self.folder, error)
-            return None
-
-    def _read(self, module: torch.nn.Module) -> "Checkpoint | None":
-        """Read the checkpoint, all of it checked before `module` changes."""
-        if self.folder.is_dir() and not (self.folder / STATE).exists():
-            return None  # killed before the first one was written
-        if not (self.folder / STATE).is_file():
-            raise FileNotFoundError(f"{STATE} is missing, or not a file")
-        tensors, text = load_tensors(self.folder / STATE)
+        tensors, text = _load_tensors(path)
         facts = json.loads(text)
-        state = TrainingState(**facts["state"])
         weights = {}
         moments: dict[int, dict[str, torch.Tensor]] = {}
         for name, tensor in tensors.items():
@@ -123,9 +102,7 @@ class CheckpointStore:
             else:
                 index, kind = rest.split("/")
                 moments.setdefault(int(index), {})[kind] = tensor
-        _require_fit(module, weights)
-        if state.best_epoch:
-            _require_fit(module, load_tensors(self._locate_best(state.best_epoch))[0])
+        state = TrainingState(**facts["state"])
         return Checkpoint(state, weights, moments, facts["groups"], facts["scheduler"])
 
     def restore(self, optimizer: torch.optim.Optimizer, scheduler: Any) -> None:
@@ -160,29 +137,19 @@ class CheckpointStore:
             "scheduler": scheduler.state_dict() if scheduler else None,
         }
         with write_aside(self.folder / STATE) as aside:
-            save_tensors(tensors, aside, json.dumps(facts))
+            _save_tensors(tensors, aside, json.dumps(facts))
 
     def save_best(self, module: torch.nn.Module, epoch: int) -> None:
         """Keep the weights after `epoch`, beside those that the last checkpoint names as best."""
         if ranks.is_main():
             with write_aside(self._locate_best(epoch)) as aside:
-                save_tensors(_select_trained(module), aside)
+                _save_tensors(_select_trained(module), aside)
 
     def load_best(self, module: torch.nn.Module, epoch: int) -> None:
-        """Put the weights after `epoch` into the first process's `module`, which is published.
-
-        Raises TrainingError where they are damaged.
-        """
-        if not ranks.is_main():
-            return
-        path = self._locate_best(epoch)
-        try:
-            module.load_state_dict(load_tensors(path)[0], strict=False)
-        except DAMAGE as error:
-            raise TrainingError(
-                f"{path}: damaged since it was written ({error}); run the same command again: "
-                "training starts over"
-            ) from None
+        """Put the weights after `epoch` into the first process's `module`, which is published."""
+        if ranks.is_main():
+            weights, _ = _load_tensors(self._locate_best(epoch))
+            module.load_state_dict(weights, strict=False)
 
     def drop_best(self, keep: int) -> None:
         """Remove the weights of all epochs but one."""
@@ -225,29 +192,22 @@ def _require_equal(inputs: dict[str, Any]) -> None:
             )
 
 
-def _put_aside(folder: Path, error: Exception) -> None:
-    """Move a damaged checkpoint out of the way, in place of the last damaged one, and say so."""
-    damaged = folder.with_name(f"{folder.name}{DAMAGED}")
-    if damaged.is_dir():
-        shutil.rmtree(damaged)
-    folder.replace(damaged)
-    reason = " ".join(str(error).split())[:200] or type(error).__name__
-    log.warning(
-        "%s: damaged checkpoint (%s): %s; it is now %s, and training starts over",
-        folder,
-        type(error).__name__,
-        reason,
-        damaged.name,
-    )
+def _save_tensors(tensors: dict[str, torch.Tensor], path: Path, facts: str = "") -> None:
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    save_file(plain, path, metadata={"facts": facts})
 
 
-def _require_fit(module: torch.nn.Module, tensors: dict[str, torch.Tensor]) -> None:
-    """Raise ValueError where tensors are not those that `module` trains, by name and shape."""
-    expected = {name: tuple(each.shape) for name, each in _select_trained(module).items()}
-    present = {name: tuple(each.shape) for name, each in tensors.items()}
-    if present != expected:
-        wrong = sorted(dict(present.items() ^ expected.items()))
-        raise ValueError(f"tensors do not fit the model: {', '.join(wrong[:3])}")
+def _load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], str]:
+    """Read what `_save_tensors` wrote."""
+    try:
+        with safe_open(path, "pt") as file:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a mapping)
+            return tensors, file.metadata()["facts"]
+    except (SafetensorError, OSError) as error:
+        raise TrainingError(
+            f"{path}: cannot be read ({error}); remove {path.parent} and run the same command "
+            "again: training starts over"
+        ) from None
 
 
 def _select_trained(module: torch.nn.Module) -> dict[str, torch.Tensor]:

@@ -6,8 +6,6 @@ import shutil
 from plumbline.contract import layout
 from plumbline.process import ranks
 
-DAMAGED = ".damaged"  # ends the name of a folder that was put aside
-
 
 def remove_checkpoints(candidate: str, keep: str | None = None) -> None:
     """Delete the checkpoints of `candidate`, but for the folder named `keep`; by the first process.
@@ -17,7 +15,7 @@ def remove_checkpoints(candidate: str, keep: str | None = None) -> None:
     if not ranks.is_main():
         return
     seed = "" if keep else r"(\.seeds-[0-9]+)?"
-    pattern = f"{re.escape(candidate)}{seed}-[0-9a-f]{{16}}({re.escape(DAMAGED)})?"
+    pattern = f"{re.escape(candidate)}{seed}-[0-9a-f]{{16}}"
     for path in layout.CHECKPOINTS.glob(f"{candidate}[-.]*"):
         if re.fullmatch(pattern, path.name) and path.name != keep:
-            shutil.rmtree(path) if path.is_dir() else path.unlink()
+            shutil.rmtree(path)

@@ -1,11 +1,8 @@
 """Flips single bits in what a pipeline left, and asks the code that reads it whether it notices."""
 
 import contextlib
-import logging
 import os
 import random
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,10 +15,6 @@ from tests.support.faults.tables import say
 from plumbline import bundle
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry import journal
-from plumbline.training.checkpoint import CheckpointStore, TrainingState
-from plumbline.training.checkpoint_folders import DAMAGED
-
-LEARNING_RATE = 0.1
 
 
 def flip_bits(machine: Machine, num_flips: int, seed: int) -> dict[str, Counter[str]]:
@@ -30,19 +23,14 @@ def flip_bits(machine: Machine, num_flips: int, seed: int) -> dict[str, Counter[
     counts: dict[str, Counter[str]] = {}
     if not num_flips:
         return counts
-    logging.getLogger("plumbline.training.checkpoint").setLevel(logging.ERROR)
     machine.site.restore("done")
-    with (
-        tempfile.TemporaryDirectory(prefix="plumbline-flips-") as private,
-        contextlib.chdir(machine.site.work),
-    ):
+    with contextlib.chdir(machine.site.work):
         kinds = {
             "bundles": list(_list_bundles()),
             "tree": list(_list_tree()),
             "cache": list(_list_cache()),
             "journal": list(_list_journal()),
             "registry": list(list_registry(machine.site, machine.pipeline.model)),
-            "checkpoints": list(_list_checkpoints(Path(private) / "checkpoints")),
         }
         for kind, files in kinds.items():
             counts[kind] = Counter(_flip_one(draw, files) for _ in range(num_flips))
@@ -66,11 +54,7 @@ def _flip_one(draw: random.Random, files: list[tuple[Path, Check]]) -> str:
 
 
 def _write_in_place(path: Path, content: bytes) -> None:
-    """Write as a failing disk does: mode and time stay. A folder that was put aside comes back."""
-    aside = path.parent.with_name(f"{path.parent.name}{DAMAGED}")
-    if aside.exists():
-        shutil.rmtree(path.parent, ignore_errors=True)
-        aside.replace(path.parent)
+    """Write as a failing disk does: mode and time stay."""
     status = path.stat()
     path.chmod(0o644)
     path.write_bytes(content)
@@ -129,28 +113,6 @@ def _list_journal() -> Iterator[tuple[Path, Check]]:
             return "caught"
 
     yield path, check
-
-
-def _list_checkpoints(folder: Path) -> Iterator[tuple[Path, Check]]:
-    import torch
-
-    module = torch.nn.Linear(6, 4)
-    optimizer = torch.optim.Adam(module.parameters(), lr=LEARNING_RATE)
-    module(torch.ones(2, 6)).sum().backward()
-    optimizer.step()
-    store = CheckpointStore(folder)
-    store.save_best(module, 1)
-    store.save(module, optimizer, None, TrainingState(step=3, epoch=1, best_epoch=1))
-    expected = [weight.clone() for weight in module.state_dict().values()]
-
-    def check() -> str:
-        fresh = torch.nn.Linear(6, 4)
-        if CheckpointStore(folder).load(fresh).step == 0:
-            return "caught"
-        pairs = zip(expected, fresh.state_dict().values(), strict=True)
-        return "harmless" if all(torch.equal(*pair) for pair in pairs) else "silent"
-
-    yield from ((path, check) for path in _list_filled(folder))
 
 
 def _list_filled(folder: Path) -> list[Path]:
