@@ -30,7 +30,6 @@ from plumbline.process.files import digest_files, digest_path
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.loading import load_params, load_task
 from plumbline.quality.manifest_check import check_manifest
-from plumbline.tasks.text_classification.scoring.class_profiles import build_profiles
 
 params = load_params(layout.PARAMS)
 task = load_task(params.task).configure(params)
@@ -68,10 +67,6 @@ with pq.ParquetWriter(rewritten.path, pq.read_schema(layout.MANIFEST)) as writer
         writer.write_batch(put_column(batch, "digest", pc.utf8_reverse(batch["digest"])))
 compare_manifests(Manifest(layout.MANIFEST), rewritten)
 """
-# Of the gate `behaviour`.
-PROFILE_CLASSES = """
-build_profiles(layout.EXAMPLES)
-"""
 # The stage `train` without MLflow: examples become a sealed bundle.
 TRAIN = """
 from plumbline.stages.train import learn
@@ -89,7 +84,6 @@ COMMANDS: Mapping[str, list[str]] = {
     "manifest": [sys.executable, "-P", "-c", LOAD_TASK + READ_MANIFEST],
     "changes": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_MANIFESTS],
     "rewritten": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_REWRITTEN],
-    "profiles": [sys.executable, "-P", "-c", LOAD_TASK + PROFILE_CLASSES],
 }
 
 

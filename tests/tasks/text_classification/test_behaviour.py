@@ -1,6 +1,5 @@
 """Behavioural cases: a model that reads words passes, one that is brittle or blind does not."""
 
-import random
 from collections import Counter
 from pathlib import Path
 
@@ -8,12 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import chisquare
-from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.tasks.text_classification.data import term_counts
-from plumbline.tasks.text_classification.data.words import UNBROKEN
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring import behaviour, class_profiles
 from plumbline.tasks.text_classification.scoring.behaviour import (
@@ -24,6 +20,7 @@ from plumbline.tasks.text_classification.scoring.behaviour import (
 from plumbline.tasks.text_classification.scoring.class_profiles import (
     LabelledText,
     build_profiles,
+    draw_training_texts,
     draw_typical_texts,
 )
 
@@ -192,12 +189,13 @@ def test_every_typical_training_text_is_drawn_equally_often(examples: Path) -> N
     rows = read_rows(examples, "train")
     rows["text"] = [f"{text} number{place}" for place, text in enumerate(rows["text"])]
     write_rows(examples, "train", rows)
-    profiles = build_profiles(examples)
+    train = draw_training_texts(examples, 7)
+    profiles = build_profiles(train)
     drawn = Counter()
     places = []
     for seed in range(600):
         for name, texts in zip(
-            profiles.names, draw_typical_texts(examples, profiles, 2, seed), strict=True
+            profiles.names, draw_typical_texts(train, profiles, 2, seed), strict=True
         ):
             assert len(texts) == 2
             assert {row.labels for row in texts} == {(name,)}
@@ -209,7 +207,7 @@ def test_every_typical_training_text_is_drawn_equally_often(examples: Path) -> N
 
 
 def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
-    profiles = build_profiles(examples)
+    profiles = build_profiles(draw_training_texts(examples, 7))
     rows = read_rows(examples, "train")
     features = profiles.vectorizer.transform(rows["text"]).toarray()
     for index, name in enumerate(profiles.names):
@@ -222,29 +220,19 @@ def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
             assert found[place, index] == pytest.approx(cosine, abs=1e-9)
 
 
-def test_profiles_that_are_read_in_batches_are_those_of_all_texts_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_of_many_training_texts_some_are_drawn_and_none_twice(
+    examples: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    draw = random.Random(0)
-    words = ["".join(draw.choices("abcdefgh", k=draw.randrange(1, 4))) for _ in range(400)]
-    texts = [" ".join(draw.choices(words, k=9)) for _ in range(900)]
-    labels = draw.choices(["one", "two", "three"], [6, 3, 1], k=900)
-    write_rows(tmp_path, "train", pd.DataFrame({"text": texts, "label": labels}))
-    monkeypatch.setattr(class_profiles, "MAX_FEATURES", 700)  # of some thousands,
-    monkeypatch.setattr(term_counts, "MAX_TERMS", 900)  # which are counted in files
-    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 64)
-    profiles = build_profiles(tmp_path)
-
-    at_once = TfidfVectorizer(
-        token_pattern=UNBROKEN, ngram_range=(1, 3), max_features=700, sublinear_tf=True
-    )
-    features = at_once.fit_transform(texts)
-    terms = at_once.get_feature_names_out()
-    assert profiles.vectorizer.get_feature_names_out().tolist() == terms.tolist()
-    assert (profiles.vectorizer.transform(texts[:9]) != at_once.transform(texts[:9])).nnz == 0
-    for name, centroid in zip(profiles.names, profiles.centroids, strict=True):
-        mean = features[np.array(labels) == name].mean(axis=0)
-        assert np.asarray(mean / np.linalg.norm(mean)).ravel() == pytest.approx(centroid, abs=1e-12)
+    rows = read_rows(examples, "train")
+    assert [row.text for row in draw_training_texts(examples, 1)] == rows["text"].tolist()
+    rows["text"] = [f"text {number}" for number in range(len(rows))]
+    write_rows(examples, "train", rows)
+    monkeypatch.setattr(class_profiles, "MAX_TEXTS", 20)
+    one, other = (draw_training_texts(examples, seed) for seed in (1, 2))
+    assert len(set(one)) == len(set(other)) == 20
+    assert one != other
+    labels = dict(zip(rows["text"], rows["label"], strict=True))
+    assert all(row.labels == (labels[row.text],) for row in one)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from plumbline.tasks.text_classification.scoring.class_profiles import (
     ClassProfiles,
     LabelledText,
     build_profiles,
+    draw_training_texts,
     draw_typical_texts,
     find_typical_classes,
 )
@@ -52,11 +53,10 @@ def check_behaviour(params: TextParams, examples: Path, predictor: Predictor) ->
     rows = list(map(LabelledText, texts, read_label_sets(examples, "test")))
     draw = np.random.default_rng(params.seed)
     rows = [rows[place] for place in draw.permutation(len(rows))]
-    profiles = build_profiles(examples)
+    train = draw_training_texts(examples, params.seed)
+    profiles = build_profiles(train)
     num_classes = len(profiles.names)
-    drawn = draw_typical_texts(
-        examples, profiles, 2 * -(-NUM_ADDITIONS // num_classes), params.seed
-    )
+    drawn = draw_typical_texts(train, profiles, 2 * -(-NUM_ADDITIONS // num_classes), params.seed)
     order = draw.permutation(num_classes).tolist()
     additions = list(_plan_additions(rows, drawn, order, profiles.names))
     max_chars = params.data.policies.max_chars
