@@ -121,17 +121,12 @@ class Case:
 
 @dataclass(frozen=True)
 class ExportDifference:
-    """How far the answers of an exported form are from those of the weights that were trained.
-
-    Or how far another number in a bundle is from what it has to follow from: its `reference`.
-    """
+    """How far the answers of an exported form are from those of the weights that were trained."""
 
     form: str
     largest: float  # difference of two numbers, in the task's own unit
     limit: float  # of what rounding explains
-    num_rows: int  # that were compared
-    reference: str = "the trained weights"
-    rows: str = "random test rows"
+    num_rows: int  # of test that were compared
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,8 @@ def test_linear_features_are_those_of_scikit_learn(examples: Path) -> None:
     expected = reference.transform(validation_texts).toarray()
     rows = learner.data.validation
     weights = np.zeros((len(rows), len(reference.vocabulary_) + 1))
-    for row, (ids, values) in enumerate(rows.read_rows(range(len(rows)))):
+    batch = rows.__getitems__(list(range(len(rows))))
+    for row, (ids, values) in enumerate(zip(batch["ids"], batch["weights"], strict=True)):
         weights[row, ids] = values
     np.testing.assert_allclose(weights[:, 1:], expected, atol=1e-6)
 

@@ -132,8 +132,8 @@ def check_export(question: GateQuestion) -> Ruling:
         return Ruling("not-applicable", "the predictor reads the trained weights itself")
     worst = max(question.runtime.export, key=_rank_difference)
     reason = (
-        f"{worst.form} is at most {worst.largest:.2g} from {worst.reference}, on "
-        f"{worst.num_rows} {worst.rows}; rounding explains {worst.limit:.2g}"
+        f"{worst.form} is at most {worst.largest:.2g} from the trained weights, on "
+        f"{worst.num_rows} random test rows; rounding explains {worst.limit:.2g}"
     )
     status: Status = "pass" if worst.largest <= worst.limit else "fail"
     return Ruling(status, reason, worst.largest, worst.limit)

@@ -82,7 +82,7 @@ class Predictor:
         form = form or self.forms[0]
         if form not in self.forms:
             raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
-        self._features = features
+        self.features = features
         self._max_rows = 1 if form in ONE_BY_ONE else MAX_ROWS
         graph = folder / config["forms"][form]
         self.num_bytes = graph.stat().st_size
@@ -155,7 +155,7 @@ class Predictor:
         return powers
 
     def _compute_member_logits(self, texts: Sequence[str]) -> np.ndarray:
-        rows = self._features.encode_texts([text[: self._max_chars] for text in texts])
+        rows = self.features.encode_texts([text[: self._max_chars] for text in texts])
         logits = np.empty((len(rows), self.members, len(self.classes)))
 
         def run_batch(batch: list[int]) -> None:
@@ -165,7 +165,7 @@ class Predictor:
             logits[batch] = answered.reshape(len(batch), self.members, len(self.classes))
 
         lengths = [len(ids) for ids, _ in rows]
-        batches = _share_rows(lengths, self._features.call_cells, self._max_rows)
+        batches = _share_rows(lengths, self.features.call_cells, self._max_rows)
         if len(batches) == 1:
             run_batch(batches[0])
         else:

@@ -80,7 +80,7 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
         torch.manual_seed(seed)
         if config.lora:
             return MeanPooledClassifier(_add_lora(encoder, config.lora), len(texts.classes))
-        used = np.union1d(data.train.find_ids(), data.validation.find_ids())
+        used = np.union1d(data.train.ids, data.validation.ids).astype(np.int64)
         full = encoder.get_input_embeddings()
         encoder.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
         if config.frozen_layers:
@@ -121,7 +121,7 @@ def build_body(config: TransformerConfig, num_words: int) -> Any:
     return BertModel(bert_config, add_pooling_layer=False)
 
 
-def build_pretrained_body(architecture: dict[str, Any]) -> Any:
+def rebuild_body(architecture: dict[str, Any]) -> Any:
     """Build the encoder that `describe_architecture` described, with random weights."""
     from transformers import AutoConfig, AutoModel
 
@@ -184,7 +184,7 @@ def tokenize_splits(
     """Encode the texts of train and validation as ids of `tokenizer`."""
     features = TokenFeatures(tokenizer)
     train, validation = (
-        encode_split(INPUT_NAMES, split, texts.classes, features, has_values=False)
+        encode_split(INPUT_NAMES, split, texts.classes, features)
         for split in (texts.train, texts.validation)
     )
     return TextDataModule(train, validation, config.batch_size, seed)

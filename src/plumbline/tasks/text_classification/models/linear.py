@@ -3,7 +3,9 @@
 The vocabulary comes from the train split.
 """
 
+from collections import Counter
 from functools import partial
+from heapq import nsmallest
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,6 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from plumbline.tasks.text_classification.data.term_counts import TermCounter
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
@@ -55,8 +56,8 @@ def plan_linear(config: LinearConfig, seed: int, texts: TrainingTexts) -> ModelD
     classes = texts.classes
     vocabulary, idf = _choose_vocabulary(texts.train, config.max_features)
     features = TfidfFeatures(vocabulary, idf)
-    train = encode_split(INPUT_NAMES, texts.train, classes, features, has_values=True)
-    validation = encode_split(INPUT_NAMES, texts.validation, classes, features, has_values=True)
+    train = encode_split(INPUT_NAMES, texts.train, classes, features)
+    validation = encode_split(INPUT_NAMES, texts.validation, classes, features)
     data = TextDataModule(train, validation, config.batch_size, seed)
 
     def build_model(seed: int) -> torch.nn.Module:
@@ -90,14 +91,14 @@ def _choose_vocabulary(train: LabelledTexts, max_features: int) -> tuple[list[st
 
     Of equally common grams, the first in alphabetical order are kept.
     """
-    with TermCounter() as counter:
-        for texts in train.iterate_texts():
-            for text in texts:
-                counter.add(set(extract_grams(text)))
-        counts = counter.find_common(max_features)
-    documents = np.array(list(counts.values()))
+    counts: Counter[str] = Counter()
+    for texts in train.iterate_texts():
+        for text in texts:
+            counts.update(set(extract_grams(text)))
+    vocabulary = sorted(nsmallest(max_features, counts, key=lambda gram: (-counts[gram], gram)))
+    documents = np.array([counts[gram] for gram in vocabulary])
     idf = np.log((1 + train.num_rows) / (1 + documents)) + 1
-    return list(counts), idf.astype(np.float32)
+    return vocabulary, idf.astype(np.float32)
 
 
 def _configure_optimizer(config: LinearConfig, model: torch.nn.Module) -> Any:
