@@ -7,7 +7,7 @@ from plumbline.tasks.text_classification.scoring.invariants import (
     build_longest_input,
     check_answers,
 )
-from plumbline.tasks.text_classification.scoring.split_scores import score
+from plumbline.tasks.text_classification.scoring.scores import score
 
 __all__ = [
     "build_baselines",

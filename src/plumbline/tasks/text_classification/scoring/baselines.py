@@ -20,11 +20,11 @@ from plumbline.tasks.text_classification.data.label_sets import (
 )
 from plumbline.tasks.text_classification.params import Costs, TextParams
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
+    compute_jaccard,
     score_balanced,
     score_costs,
     score_f1,
 )
-from plumbline.tasks.text_classification.scoring.set_scores import compute_jaccard
 
 if TYPE_CHECKING:
     import pyarrow as pa

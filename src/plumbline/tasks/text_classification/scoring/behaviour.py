@@ -20,6 +20,7 @@ from plumbline.contract.task import Predictor
 from plumbline.tasks.text_classification.data import read_label_sets, read_split
 from plumbline.tasks.text_classification.data.words import count_words
 from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.scoring.answers import collect_answers
 from plumbline.tasks.text_classification.scoring.class_profiles import (
     ClassProfiles,
     LabelledText,
@@ -28,7 +29,6 @@ from plumbline.tasks.text_classification.scoring.class_profiles import (
     draw_typical_texts,
     find_typical_classes,
 )
-from plumbline.tasks.text_classification.scoring.scores import collect_answers
 
 NUM_TEXTS = 200  # that are changed
 NUM_TYPICAL = 50  # about; the fewer, the more typical of their class

@@ -118,6 +118,14 @@ def score_recall(
     return right
 
 
+def compute_jaccard(actual: LabelSets, given: LabelSets) -> np.ndarray:
+    """Return the share of labels in both sets among those in any [N]; 1 where both are empty."""
+    shares = []
+    for one, other in zip(map(set, actual), map(set, given), strict=True):
+        shares.append(len(one & other) / len(one | other) if one | other else 1.0)
+    return np.array(shares)
+
+
 def list_labels(label_sets: LabelSets) -> list[str]:
     """List the labels that rows have, sorted; ValueError where none has one."""
     names = sorted({label for labels in label_sets for label in labels})

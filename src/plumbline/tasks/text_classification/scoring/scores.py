@@ -1,10 +1,12 @@
 """Scores of a predictor on one split, example by example, from its answers alone.
 
+An answer to a row with a set of labels is right where it is exactly the row's set (`accuracy`);
+`jaccard` also counts one that is right in part. All are means over rows, as the gates need it.
+
 Shapes: N examples, K classes. Probabilities are [N, K]; their columns are the sorted class names.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,157 +15,88 @@ import numpy as np
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
-from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.data.label_sets import split_labels
-from plumbline.tasks.text_classification.scoring.chosen_metric import LabelAnswers
+from plumbline.tasks.text_classification.data import (
+    has_label_sets,
+    read_label_sets,
+    read_split,
+)
+from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels
+from plumbline.tasks.text_classification.scoring.answers import ClassAnswers, collect_answers
+from plumbline.tasks.text_classification.scoring.chosen_metric import (
+    LabelAnswers,
+    LabelSets,
+    add_metric,
+    compute_jaccard,
+    list_labels,
+    mark_labels,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CHUNK_ROWS = 256
-DOUBT = ("epistemic", "aleatoric")  # of an ensemble
 ALL_CLASSES = 1_000_000  # a champion may know more classes than today's train split has
 NUM_STEPS = 20
 TINY = 1e-12  # the least probability in the loss, so that a class with none costs a finite loss
 
 
-@dataclass(frozen=True)
-class ClassAnswers:
-    """What a predictor answered."""
+def score(
+    examples: Path, split: str, predictor: Predictor, chosen: Mapping[str, Any] | None = None
+) -> Scores:
+    """Score every example of `split`, by the metric that params have `chosen` too.
 
-    labels: np.ndarray  # [N], the predicted ones
-    label_sets: list[tuple[str, ...]]  # [N], the same, one by one where an answer is a set
-    confidence: np.ndarray  # [N], the probability of the answer
-    probabilities: np.ndarray  # [N, K]
-    names: list[str]  # of the K classes
-    abstained: np.ndarray  # [N], whether it left the row to a person
-    doubt: dict[str, np.ndarray]  # an ensemble's epistemic and aleatoric [N], in nats; else empty
-
-
-def score_classes(examples: Path, split: str, predictor: Predictor) -> tuple[Scores, LabelAnswers]:
-    """Score every example of `split`, whose rows have one class each; return the labels too.
-
-    Raises ValueError for an answer that is not a distribution over the classes.
+    Where rows have sets of labels, a predictor of one class, such as an earlier champion, is taken
+    to answer a set of one. ValueError for answers that are no probabilities.
     """
-    rows = read_split(examples, split, ["id", "text", "label"])
-    actual = np.array(rows["label"].to_pylist(), dtype=object)
+    rows = read_split(examples, split, ["id", "text"])
+    actual = read_label_sets(examples, split)
+    has_sets = has_label_sets(examples, split)
     answers = collect_answers(predictor, rows["text"].to_pylist(), ALL_CLASSES)
-    hits = (answers.labels == actual).astype(float)
-    confidence = answers.confidence
-    chances = _select_chances(actual, answers.probabilities, answers.names)
+    given = answers.label_sets
+    pairs = zip(actual, given, strict=True)
+    hits = np.array([set(one) == set(other) for one, other in pairs], float)
     per_example = {
         "id": np.array(rows["id"].to_pylist(), dtype=object),
         "accuracy": hits,
-        "actual": actual,
+        "actual": np.array([join_labels(labels) for labels in actual], dtype=object),
         "predicted": answers.labels,
-        "confidence": confidence,
+        "confidence": answers.confidence,
         "answered": 1.0 - answers.abstained,
         **answers.doubt,
-        "nll": -np.log(np.maximum(chances, TINY)),
-        "brier": (answers.probabilities**2).sum(axis=1) - 2 * chances + 1,
     }
+    if has_sets:
+        per_example |= _score_sets(actual, answers)
+        decisions = _list_decisions(actual, given)
+    else:
+        per_example |= _score_classes(per_example["actual"], answers)
+        decisions = {name: per_example[name] for name in ("actual", "predicted")}
+    certainty = -sum(answers.doubt.values()) if answers.doubt else answers.confidence
     tables = {
-        "confusion": build_frame({"actual": actual, "predicted": answers.labels}),
-        "confused": count_confusions(actual, answers.labels),
-        "per_class": compute_per_class(actual, answers.labels),
-        "reliability": compute_reliability(confidence, hits),
-        "risk_coverage": compute_risk_coverage(-_measure_doubt(answers), hits),
+        "confusion": build_frame(decisions),
+        "confused": count_confusions(decisions["actual"], decisions["predicted"]),
+        "per_class": compute_per_label(actual, given),
+        "reliability": compute_reliability(answers.confidence, hits),
+        "risk_coverage": compute_risk_coverage(certainty, hits),
     }
     metrics = summarise(per_example, tables)
-    metrics |= _score_before_temperature(predictor, actual, hits, answers)
-    labels = LabelAnswers(
-        [(label,) for label in actual], answers.label_sets, answers.names, answers.probabilities
-    )
-    return Scores(per_example, metrics, tables), labels
-
-
-def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> ClassAnswers:
-    """Ask for labels and probabilities, in chunks.
-
-    Raises ValueError for an answer that is not a distribution over the classes; those of sets of
-    labels are probabilities of each label by itself. All answers are sets, or none is.
-    """
-    if not texts:
-        raise ValueError("there is no example to answer")
-    labels: list[str] = []
-    kinds: set[bool] = set()  # whether the answers of a chunk are sets
-    label_sets: list[tuple[str, ...]] = []
-    abstained: list[bool] = []
-    stated: list[float] = []
-    doubt: dict[str, list[float]] = {}
-    rows: list[dict[str, float]] = []
-    for start in range(0, len(texts), CHUNK_ROWS):
-        chunk = list(texts[start : start + CHUNK_ROWS])
-        answer = predictor.predict({"text": chunk}, top_k=num_classes)
-        if len(answer["label"]) != len(chunk) or len(answer["scores"]) != len(chunk):
-            raise ValueError(f"{len(chunk)} texts were asked, {len(answer['label'])} answered")
-        labels += answer["label"]
-        has_sets = "labels" in answer
-        kinds.add(has_sets)
-        for label in answer["label"]:  # it has the names that classes have now, `labels` may not
-            label_sets.append(split_labels(label) if has_sets else (label,))
-        abstained += answer["abstained"]
-        stated += answer["score"]
-        for name in DOUBT:
-            if name in answer:
-                doubt.setdefault(name, []).extend(answer[name])
-        for scores in answer["scores"]:
-            rows.append({entry["label"]: entry["score"] for entry in scores})
-    if len(kinds) > 1:
-        raise ValueError("some answers have `labels`, a set of them, and others do not")
-    names = sorted(rows[0])
-    probabilities = np.array([[row.get(name, np.nan) for name in names] for row in rows], float)
-    confidence = probabilities.max(axis=1)
     if has_sets:
-        _check_probabilities(probabilities)
-        confidence = np.array(stated, float)
+        metrics["jaccard"] = float(per_example["jaccard"].mean())
     else:
-        _check_distributions(probabilities)
-    return ClassAnswers(
-        np.array(labels, dtype=object),
-        label_sets,
-        confidence,
-        probabilities,
-        names,
-        np.array(abstained, float),
-        {name: np.array(values, float) for name, values in doubt.items()},
-    )
+        metrics |= _score_before_temperature(predictor, per_example["actual"], hits, answers)
+    scores = Scores(per_example, metrics, tables)
+    labels = LabelAnswers(actual, given, answers.names, answers.probabilities)
+    return add_metric(scores, labels, chosen) if chosen else scores
 
 
-def _check_distributions(probabilities: np.ndarray) -> None:
-    sums = probabilities.sum(axis=1)
-    if not (np.abs(sums - 1) < 1e-3).all():  # NaN is caught too
-        num_classes = probabilities.shape[1]
-        raise ValueError(
-            f"the scores of a text do not sum to 1 over {num_classes} classes (first: {sums[0]})"
-        )
-
-
-def _check_probabilities(probabilities: np.ndarray) -> None:
-    if not ((probabilities >= 0) & (probabilities <= 1)).all():  # NaN is caught too
-        raise ValueError("the score of a label is not a probability")
-
-
-def compute_per_class(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
+def compute_per_label(actual: LabelSets, given: LabelSets) -> "pd.DataFrame":
     """Precision, recall and F1 of every class in the split, with the counts they come from."""
-    names = sorted(set(actual))
-    return build_class_table(names, actual.astype(str), predicted.astype(str), labels=names)
-
-
-def build_class_table(
-    names: list[str], truth: np.ndarray, answered: np.ndarray, labels: list[str] | None
-) -> "pd.DataFrame":
-    """Build the table of precision, recall and F1 of the classes `names`, with their counts.
-
-    `truth` and `answered` are classes [rows], of which `labels` gives the order, or, without it,
-    ones where a row has a label [rows, classes].
-    """
     from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
 
+    names = list_labels(actual)
+    truth, answered = (mark_labels(labels, names).astype(int) for labels in (actual, given))
     precision, recall, f1, support = precision_recall_fscore_support(
-        truth, answered, labels=labels, zero_division=0
+        truth, answered, zero_division=0
     )
-    counts = multilabel_confusion_matrix(truth, answered, labels=labels)
+    counts = multilabel_confusion_matrix(truth, answered)
     return build_frame(
         {
             "label": names,
@@ -220,14 +153,6 @@ def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataF
     )
 
 
-def _measure_doubt(answers: ClassAnswers) -> np.ndarray:
-    """Return the uncertainty of each answer [N]: an ensemble's in all, else what is left of 1."""
-    doubt: np.ndarray = 1 - answers.probabilities.max(axis=1)
-    if answers.doubt:
-        doubt = answers.doubt["epistemic"] + answers.doubt["aleatoric"]
-    return doubt
-
-
 def summarise(
     per_example: dict[str, np.ndarray], tables: dict[str, "pd.DataFrame"]
 ) -> dict[str, float]:
@@ -244,6 +169,44 @@ def summarise(
         "brier": float(per_example["brier"].mean()),
         "accuracy_at_80_coverage": float(at_80),
     }
+
+
+def _score_classes(actual: np.ndarray, answers: ClassAnswers) -> dict[str, np.ndarray]:
+    """Return the negative log likelihood and the squared error of each row's class [N]."""
+    chances = _select_chances(actual, answers.probabilities, answers.names)
+    return {
+        "nll": -np.log(np.maximum(chances, TINY)),
+        "brier": (answers.probabilities**2).sum(axis=1) - 2 * chances + 1,
+    }
+
+
+def _score_sets(actual: LabelSets, answers: ClassAnswers) -> dict[str, np.ndarray]:
+    """Return the negative log likelihood and the squared error of each row's set [N], and more.
+
+    Both are sums over labels; one that the predictor does not know has no chance.
+    """
+    unknown = {label for labels in actual for label in labels}.difference(answers.names)
+    names = [*answers.names, *sorted(unknown)]
+    probabilities = np.zeros((len(actual), len(names)))
+    probabilities[:, : len(answers.names)] = answers.probabilities
+    chances = np.where(mark_labels(actual, names), probabilities, 1 - probabilities)
+    return {
+        "nll": -np.log(np.maximum(chances, TINY)).sum(axis=1),
+        "brier": ((1 - chances) ** 2).sum(axis=1),
+        "jaccard": compute_jaccard(actual, answers.label_sets),
+    }
+
+
+def _list_decisions(actual: LabelSets, given: LabelSets) -> dict[str, np.ndarray]:
+    """List all labels that a row has or gets, with NO_LABEL where it is one of both alone."""
+    pairs = []
+    for one, other in zip(actual, given, strict=True):
+        for label in sorted({*one, *other}):
+            pairs.append(
+                (label if label in one else NO_LABEL, label if label in other else NO_LABEL)
+            )
+    columns = np.array(pairs, dtype=object).reshape(-1, 2)
+    return {"actual": columns[:, 0], "predicted": columns[:, 1]}
 
 
 def _score_before_temperature(

@@ -1,0 +1,74 @@
+"""What a predictor answers to texts: labels and probabilities, collected in chunks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from plumbline.contract.task import Predictor
+from plumbline.tasks.text_classification.data.label_sets import split_labels
+
+CHUNK_ROWS = 256
+DOUBT = ("epistemic", "aleatoric")  # of an ensemble
+
+
+@dataclass(frozen=True)
+class ClassAnswers:
+    """What a predictor answered to N texts, of K classes or labels."""
+
+    labels: np.ndarray  # [N], the predicted ones
+    label_sets: list[tuple[str, ...]]  # [N], the same, one by one where an answer is a set
+    confidence: np.ndarray  # [N], the probability of the answer
+    probabilities: np.ndarray  # [N, K]
+    names: list[str]  # of the K classes, sorted
+    abstained: np.ndarray  # [N], whether it left the row to a person
+    doubt: dict[str, np.ndarray]  # an ensemble's epistemic and aleatoric [N], in nats; else empty
+
+
+def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int) -> ClassAnswers:
+    """Ask for labels and probabilities, in chunks.
+
+    Raises ValueError for an answer that is not a distribution over the classes; those of sets of
+    labels are probabilities of each label by itself.
+    """
+    if not texts:
+        raise ValueError("there is no example to answer")
+    answers: dict[str, list[Any]] = {}
+    for start in range(0, len(texts), CHUNK_ROWS):
+        chunk = list(texts[start : start + CHUNK_ROWS])
+        for name, values in predictor.predict({"text": chunk}, top_k=num_classes).items():
+            answers.setdefault(name, []).extend(values)
+    rows = [{entry["label"]: entry["score"] for entry in scores} for scores in answers["scores"]]
+    names = sorted(rows[0])
+    probabilities = np.array([[row.get(name, np.nan) for name in names] for row in rows], float)
+    has_sets = "labels" in answers
+    if has_sets:
+        _check_probabilities(probabilities)
+    else:
+        _check_distributions(probabilities)
+    # `label` has the names that classes have now, `labels` may not.
+    label_sets = [split_labels(label) if has_sets else (label,) for label in answers["label"]]
+    return ClassAnswers(
+        np.array(answers["label"], dtype=object),
+        label_sets,
+        np.array(answers["score"], float) if has_sets else probabilities.max(axis=1),
+        probabilities,
+        names,
+        np.array(answers["abstained"], float),
+        {name: np.array(answers[name], float) for name in DOUBT if name in answers},
+    )
+
+
+def _check_distributions(probabilities: np.ndarray) -> None:
+    sums = probabilities.sum(axis=1)
+    if not (np.abs(sums - 1) < 1e-3).all():  # NaN is caught too
+        num_classes = probabilities.shape[1]
+        raise ValueError(
+            f"the scores of a text do not sum to 1 over {num_classes} classes (first: {sums[0]})"
+        )
+
+
+def _check_probabilities(probabilities: np.ndarray) -> None:
+    if not ((probabilities >= 0) & (probabilities <= 1)).all():  # NaN is caught too
+        raise ValueError("the score of a label is not a probability")
