@@ -69,7 +69,9 @@ def score(
     else:
         per_example |= _score_classes(per_example["actual"], answers)
         decisions = {name: per_example[name] for name in ("actual", "predicted")}
-    certainty = -sum(answers.doubt.values()) if answers.doubt else answers.confidence
+    certainty = answers.confidence
+    if answers.doubt:
+        certainty = -(answers.doubt["epistemic"] + answers.doubt["aleatoric"])
     tables = {
         "confusion": build_frame(decisions),
         "confused": count_confusions(decisions["actual"], decisions["predicted"]),
