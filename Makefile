@@ -90,7 +90,7 @@ remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, s
 	@dvc remote modify --local store url "$$DVC_REMOTE"
 
 test: setup  ## the fast tests, but for those of `make check`
-	@pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder -m "not slow and not gpu and not cluster" $(CHECKS:%=--ignore=%)
+	@pytest -n $(PROCESSES) --dist loadfile -m "not slow and not gpu and not cluster" $(CHECKS:%=--ignore=%)
 
 ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	@mlflow server --backend-store-uri sqlite:///$(CURDIR)/mlruns/mlflow.db --artifacts-destination mlruns/artifacts \

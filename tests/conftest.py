@@ -13,8 +13,7 @@ import pytest
 from execnet import XSpec
 from tests.support import checkouts
 from tests.support.checkouts import LINE, ROOT, Checkout, make_checkout
-from tests.support.order import get_rank
-from tests.support.warm import commands, forked_program
+from tests.support.warm import commands
 from tests.support.warm.blank_store import install_blank_store
 
 from plumbline.contract.loading import load_task
@@ -34,12 +33,6 @@ pytest_plugins = [
 # A shell ignores it in what it starts in the background, and so would all that is started here.
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first; within a file the order stays."""
-    tests = Path(__file__).parent
-    items.sort(key=lambda item: get_rank(item.path.relative_to(tests).as_posix()))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -76,7 +69,6 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         controller = os.getpid() if worker_id == "master" else os.getppid()
         folder = commands.write_commands(shared / "warm", controller)
         checkouts.warm_commands[:] = [folder]
-        forked_program.servers[:] = [(folder.parent, controller)]
         install_blank_store(folder.parent)
         clean_run.PYTHON = str(folder / "python")
 

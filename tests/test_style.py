@@ -4,9 +4,7 @@ import ast
 from collections import Counter
 from pathlib import Path
 
-import pytest
 from tests.support import census
-from tests.support.order import LONGEST_FIRST
 
 SOURCES = census.ROOT / "src"
 PACKAGE = SOURCES / "plumbline"
@@ -72,35 +70,8 @@ def test_no_two_test_files_have_one_name() -> None:
     assert list_repeated_names(TESTS) == []
 
 
-def test_a_name_of_two_test_files_is_seen(tmp_path: Path) -> None:
-    for folder in ("serving", "tracking"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "test_limits.py").touch()
-        (tmp_path / folder / f"test_{folder}.py").touch()
-    assert list_repeated_names(tmp_path) == ["test_limits.py"]
-
-
 def test_no_test_module_is_imported() -> None:
     assert list_imported_tests(TESTS) == []
-
-
-def test_a_stray_helper_and_an_imported_test_are_seen(tmp_path: Path) -> None:
-    (tmp_path / "serving").mkdir()
-    (tmp_path / "support").mkdir()
-    (tmp_path / "support/lines.py").touch()
-    (tmp_path / "serving/lines.py").touch()
-    texts = {
-        "one": "from tests.serving.test_server import start\n",
-        "two": "def start():\n    import test_server\n",
-        "three": "from tests.serving import lines\n",
-        "four": "from tests.support.serving import lines\nimport tests.support.warm\n",
-        "five": "from .test_server import start\n",
-    }
-    for name, text in texts.items():
-        (tmp_path / f"serving/test_{name}.py").write_text(text, encoding="utf-8")
-    assert list_stray_helpers(tmp_path) == ["serving/lines.py"]
-    wrong = [name for line in list_imported_tests(tmp_path) for name in texts if name in line]
-    assert sorted(wrong) == ["five", "one", "three", "two"]
 
 
 def test_no_test_reads_the_params_of_the_user() -> None:
@@ -115,10 +86,6 @@ def test_no_test_reads_the_params_of_the_user() -> None:
     assert readers == []
 
 
-def test_the_files_that_run_first_exist() -> None:
-    assert [name for name in LONGEST_FIRST if not (TESTS / name).is_file()] == []
-
-
 def test_only_a_few_files_are_loose_at_the_top() -> None:
     assert set(census.list_loose_files(PACKAGE)) <= LOOSE
 
@@ -131,31 +98,6 @@ def test_the_order_of_imports_fits_in_a_head() -> None:
     (layers,) = [contract for contract in contracts if contract["type"] == "layers"]
     assert len(layers["layers"]) <= MAX_ROWS
     assert not [contract["name"] for contract in contracts if contract.get("ignore_imports")]
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("told", False),
-        ("_settled", False),
-        ("rehearsed", False),
-        ("versions", False),
-        ("is", False),
-        ("is_open", True),
-        ("num_rows", True),
-        ("read_rows", True),
-        ("_check_seal", True),
-        ("as_text", True),
-    ],
-)
-def test_a_name_without_a_verb_is_seen(name: str, expected: bool) -> None:
-    assert census.is_verb_first(name) is expected
-
-
-def test_a_class_name_used_twice_is_seen(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        (tmp_path / f"{name}.py").write_text("class Rows:\n    pass\n", encoding="utf-8")
-    assert list(census.list_repeated_classes(census.read_package(tmp_path))) == ["Rows"]
 
 
 def read_documents() -> list[census.Module]:

@@ -1,32 +1,54 @@
-"""docs/params.md has every key of params.yaml, as the models have it, and says what it is for."""
+"""docs/params.md names every key of params.yaml, and no other."""
 
-from tests.support import params_page
+import re
+from collections.abc import Iterator
+from typing import Any
 
-PAGE = params_page.PAGE.read_text(encoding="utf-8")
+from tests.support.checkouts import ROOT
 
+from plumbline.contract.loading import load_params_class
+from plumbline.contract.params import SeededConfig
+from plumbline.contract.search import TunableConfig
 
-def test_the_tables_are_those_of_the_models() -> None:
-    assert set(params_page.read_descriptions(PAGE)) == set(params_page.list_tables())
-    expected = params_page.write_tables(PAGE)
-    assert expected == PAGE, "run `python -m tests.support.params_page`, and describe new keys"
-
-
-def test_every_key_is_described() -> None:
-    descriptions = params_page.read_descriptions(PAGE)
-    empty = [
-        f"{title}: {cell}"
-        for title, rows in descriptions.items()
-        for cell, text in rows.items()
-        if not text
-    ]
-    assert not empty, f"docs/params.md: say what these keys are for: {', '.join(empty)}"
+TASKS = sorted(path.parent.name for path in ROOT.glob("src/**/tasks/*/params.py"))
+ROW = re.compile(r"(?m)^\| `([\w.]+)`(?: \([^|]*\))? \| .* \| (.*) \|$")
+MEMBER = "candidates.NAME.member."
+PAGE = (ROOT / "docs/params.md").read_text(encoding="utf-8")
 
 
-def test_a_new_key_and_one_that_is_gone_are_seen() -> None:
-    row = next(line for line in PAGE.splitlines() if line.startswith("| `drift.alpha`"))
-    without = PAGE.replace(f"{row}\n", "")
-    assert params_page.write_tables(without) != without
-    renamed = PAGE.replace("`drift.alpha`", "`drift.beta`")
-    rows = params_page.read_descriptions(params_page.write_tables(renamed))["drift"]
-    assert rows["`drift.alpha`"] == ""
-    assert "`drift.beta`" not in rows
+def list_keys(schema: Any, definitions: dict[str, Any], name: str = "") -> Iterator[str]:
+    """Yield the dotted keys of a model's schema, with NAME for what a user names."""
+    if "$ref" in schema:
+        schema = definitions[schema["$ref"].rpartition("/")[2]]
+    inner = [(name, other) for other in (*schema.get("oneOf", ()), *schema.get("anyOf", ()))]
+    inner += [(f"{name}.NAME", value) for value in schema.get("patternProperties", {}).values()]
+    if isinstance(schema.get("additionalProperties"), dict):
+        inner.append((f"{name}.KEY", schema["additionalProperties"]))
+    properties = schema.get("properties", {})
+    if set(properties) != {"low", "high"}:  # a range is one value
+        inner += [(f"{name}.{key}".strip("."), value) for key, value in properties.items()]
+    for key, value in inner:
+        if key != name and not key.endswith(("NAME", "KEY")):
+            yield key
+        yield from list_keys(value, definitions, key)
+
+
+def list_model(model: Any, prefix: str = "") -> set[str]:
+    schema = model.model_json_schema()
+    return set(list_keys(schema, schema.get("$defs", {}), prefix))
+
+
+def list_all_keys() -> set[str]:
+    keys = set().union(*(list_model(load_params_class(task)) for task in TASKS))
+    for config in (SeededConfig, TunableConfig):
+        keys |= list_model(config, "candidates.NAME")
+    return {key for key in keys if not key.startswith(MEMBER)}  # has the keys of its kind
+
+
+def test_the_page_has_every_key_with_a_description_and_no_other() -> None:
+    described = {name for name, text in ROW.findall(PAGE) if text}
+    keys = list_all_keys()
+    groups = {key for key in keys if any(other.startswith(f"{key}.") for other in keys)}
+    assert sorted(keys - groups - described) == []
+    assert sorted(described - keys) == []
+    assert "drift.alpha" in described

@@ -5,6 +5,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ from typing import Any
 import pytest
 from tests.support.checkouts import get_clean_environment
 from tests.support.evidence import write_evidence
-from tests.support.warm.forked_program import ForkedProgram, start_server
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -116,7 +116,7 @@ def register_as_measured(
 class Server:
     """`plumbline serve` as a process of its own."""
 
-    process: "ForkedProgram | subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes]"
     port: int
     log: Path
 
@@ -173,10 +173,14 @@ def serving(
     free.bind(("127.0.0.1", 0))
     port = free.getsockname()[1]
     log = lines.folder / f"serve-{port}.log"
-    arguments = ["serve", uri, "--port", str(port), *options]
+    program = Path(sys.executable).with_name("plumbline")
     with log.open("w") as written:
-        process = start_server(
-            arguments, lines.folder, lines.environment | environment, written.fileno()
+        process = subprocess.Popen(
+            [program, "serve", uri, "--port", str(port), *options],
+            cwd=lines.folder,
+            env=lines.environment | environment,
+            stdout=written,
+            stderr=written,
         )
     server = Server(process, port, log)
     try:

@@ -90,12 +90,11 @@ def read_history(lines: Lines) -> list[Entry]:
 def list_workers(pid: int) -> list[str]:
     """The workers of a server: its children that are not a resource tracker."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [child for child in found if b"spawn_main" in _read_name(child)]
+    return [child for child in found if b"spawn_main" in _read_command(child)]
 
 
-def _read_name(pid: str) -> bytes:
-    """Read the command line of a process, and the name that tests/support/warm gives a worker."""
+def _read_command(pid: str) -> bytes:
     try:
-        return b"".join(Path(f"/proc/{pid}/{file}").read_bytes() for file in ("comm", "cmdline"))
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
     except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
         return b""

@@ -141,22 +141,15 @@ def start_server(folder: Path, controller: str, python: str) -> None:
 
 
 def run_there(server: socket.socket, request: bytes) -> int:
-    """Send the request with the standard streams, forward signals, and wait for the exit code."""
-    send_request(server, request, [0, 1, 2])
+    """Send the request with the standard streams, forward signals, and wait for the exit code.
+
+    That of a process which a signal ended is negative.
+    """
+    socket.send_fds(server, [len(request).to_bytes(8, "big")], [0, 1, 2])
+    server.sendall(request)
     for number in FORWARDED:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, frame: server.sendall(bytes([number])))
-    return read_status(server)
-
-
-def send_request(server: socket.socket, request: bytes, streams: list[int]) -> None:
-    """Ask the server for a process with these standard streams."""
-    socket.send_fds(server, [len(request).to_bytes(8, "big")], streams)
-    server.sendall(request)
-
-
-def read_status(server: socket.socket) -> int:
-    """Wait for the exit code of that process; that of one which a signal ended is negative."""
     answer = b""
     while len(answer) < 4:
         part = server.recv(4 - len(answer))

@@ -2,9 +2,8 @@
 
 They run what the real commands run, with the sources of the checkout that they are called in;
 only the libraries are imported beforehand. Measured: `dvc repro` of the line takes 23 CPU seconds
-in place of 71. forked_program.py starts the servers of tests/support/serving in the same way: 0.5
-CPU seconds in place of 1.2. The processes of pytest itself are such forks, as `worker`, and share
-the memory of what was imported. PLUMBLINE_COLD_TESTS=1 runs every test with the real commands;
+in place of 71. The processes of pytest itself are such forks, as `worker`, and share the memory of
+what was imported. PLUMBLINE_COLD_TESTS=1 runs every test with the real commands;
 tests/e2e/test_first_run.py always uses them.
 """
 

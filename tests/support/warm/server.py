@@ -6,10 +6,7 @@ A stage of the pipeline spends 3 to 15 CPU seconds on importing torch, MLflow an
 Expectations, and the tests of whole checkouts start hundreds of stages. The server imports only
 libraries, nothing of plumbline: each program imports the sources of its own checkout.
 It listens on FOLDER/socket and ends when the process CONTROLLER (pytest) is gone. In the folder
-`isolated` it imports only what a clean process may have that tries a package of MLflow, in the
-folder `serving` only what a server of models may have.
-Where PLUMBLINE_TEST_SOURCES names a folder, it imports plumbline from there: for checkouts that all
-have those sources.
+`isolated` it imports only what a clean process may have that tries a package of MLflow.
 """
 
 import atexit
@@ -19,7 +16,6 @@ import gc
 import importlib
 import json
 import os
-import pkgutil
 import random
 import resource
 import runpy
@@ -38,25 +34,6 @@ from typing import Any
 OPSET = 20  # of the graphs in bundles
 
 ISOLATED_LIBRARIES = ("pandas", "mlflow", "mlflow.pyfunc")
-# Without prometheus_client and opentelemetry, which read variables when they are imported.
-SERVING_LIBRARIES = (
-    "numpy",
-    "sqlalchemy",
-    "sqlalchemy.dialects.sqlite",
-    "pydantic",
-    "ruamel.yaml",
-    "typer",
-    "rich.console",
-    "fastapi",
-    "fastapi.openapi.utils",
-    "uvicorn.protocols.http.h11_impl",
-    "uvicorn.supervisors.multiprocess",
-    "uvloop",
-    "anyio._backends._asyncio",
-    "tempfile",
-    "sqlite3",
-    "http.client",
-)
 LIBRARIES = (
     "numpy",
     "pandas",
@@ -95,7 +72,6 @@ LIBRARIES = (
     "sklearn.linear_model",
     "sklearn.model_selection",
 )
-SOURCES = "PLUMBLINE_TEST_SOURCES"
 CHECK_S = 2.0  # how often the server looks whether pytest still runs
 
 
@@ -149,9 +125,6 @@ class Server:
             return request
         for stream in streams:
             os.close(stream)
-        if request.get("reports_pid"):
-            with contextlib.suppress(OSError):  # the client was killed
-                client.sendall(pid.to_bytes(4, "big"))
         self.clients[pid] = client
         self.selector.register(client, selectors.EVENT_READ, pid)
         return None
@@ -315,15 +288,6 @@ def keep_operators() -> None:
     ONNXRegistry().from_torchlib(opset_version=OPSET)  # as torch.onnx.export calls it
 
 
-def load_sources(folder: str) -> None:
-    """Import all modules of plumbline from the sources in `folder`."""
-    sys.path.insert(0, folder)
-    package = importlib.import_module("plumbline")
-    found = pkgutil.walk_packages(package.__path__, "plumbline.")
-    load_libraries([module.name for module in found])
-    sys.path.remove(folder)
-
-
 def main() -> None:
     folder, controller = Path(sys.argv[1]), int(sys.argv[2])
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -337,13 +301,9 @@ def main() -> None:
     install(folder.parent)
     if folder.name == "isolated":
         load_libraries(ISOLATED_LIBRARIES)
-    elif folder.name == "serving":
-        load_libraries(SERVING_LIBRARIES)
     else:
         load_libraries(LIBRARIES)
         keep_operators()
-        if sources := os.environ.get(SOURCES):
-            load_sources(sources)
     signal.signal(signal.SIGINT, signal.default_int_handler)
     base = list(sys.path)
     gc.collect()
@@ -351,9 +311,6 @@ def main() -> None:
     gc.enable()
     request = Server(listener, controller).serve()
     if request is not None:
-        if folder.name == "serving":
-            zygote = runpy.run_path(str(Path(__file__).with_name("zygote.py")))
-            request = zygote["fork_zygote"](request)
         leave(run({"executable": str(folder.parent / "bin/python")} | request, base))
 
 
