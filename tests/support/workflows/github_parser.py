@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,24 +30,33 @@ class GitHubParser:
 
     folder: Path
 
-    def check(self, *files: Path) -> tuple[list[str], dict[str, list[str]]]:
-        """Faults of workflow and action files, and by file the conditions of jobs and steps."""
-        read = json.loads(self._run("check_files.js", *map(str, files)))
-        return read["faults"], read["conditions"]
+    @cached_property
+    def _evaluator(self) -> "subprocess.Popen[str]":
+        """Answers a line with a line, for as long as this process runs."""
+        command = ["node", str(self.folder / "evaluate.js")]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, bufsize=1)
+
+    def check(self, *files: Path) -> list[str]:
+        """Return the faults of workflow and action files."""
+        faults: list[str] = json.loads(self._run("check_files.js", *map(str, files)))
+        return faults
 
     def evaluate(
         self, expressions: list[str], worlds: Sequence[World]
     ) -> list[list[tuple[int | str, str | None]]]:
         """By world, the kind and the text of each expression's value; "error" and its message."""
         asked = {"worlds": worlds, "expressions": expressions}
-        answers = json.loads(self._run("evaluate.js", asked=asked))
+        process = self._evaluator
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(json.dumps(asked) + "\n")
+        answers = json.loads(process.stdout.readline())
         return [[tuple(found) for found in answer] for answer in answers]
 
-    def _run(self, script: str, *arguments: str, asked: object = None) -> str:
+    def _run(self, script: str, *arguments: str) -> str:
         command = ["node", str(self.folder / script), *arguments]
-        done = subprocess.run(
-            command, input=json.dumps(asked), capture_output=True, text=True, check=False
-        )
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT, Checkout, warm_commands
-from tests.support.workflows.expressions import filled, holds
+from tests.support.workflows.expressions import fill, holds
 
 HUB = ROOT / "tests/support/workflows/hub.py"
 EVENT = {
@@ -140,7 +140,7 @@ class Run:
             },
         }
         fine = all(found.result == "success" for found in needs.values())
-        if not holds(job.get("if"), known, _status(fine)):
+        if not holds(job.get("if"), known, is_fine=fine):
             return Job("skipped")
         if "uses" in job:  # another workflow, which is run by itself
             return Job()
@@ -149,13 +149,11 @@ class Run:
         work = self.folder / name
         work.mkdir()
         Path(known["runner"]["temp"]).mkdir()
-        environment = _evaluated(job.get("env", {}), known, done)
+        environment = fill(job.get("env", {}), known, is_fine=True)
         for step in job["steps"]:
             self._step(step, work, known | {"steps": done.steps}, environment, done)
         outputs = {"steps": done.steps, **known}
-        done.outputs = {
-            key: filled(text, outputs, {}) for key, text in job.get("outputs", {}).items()
-        }
+        done.outputs = fill(job.get("outputs", {}), outputs, is_fine=True)
         return done
 
     def _step(
@@ -166,13 +164,13 @@ class Run:
         environment: Mapping[str, str],
         done: Job,
     ) -> None:
-        functions = _status(done.result == "success")
+        is_fine = done.result == "success"
         told: dict[str, Any] = {"outcome": "skipped", "outputs": {}}
         if "id" in step:
             done.steps[step["id"]] = told
-        if not holds(step.get("if"), known, functions):
+        if not holds(step.get("if"), known, is_fine=is_fine):
             return
-        given = {key: filled(text, known, functions) for key, text in step.get("with", {}).items()}
+        given = fill(step.get("with", {}), known, is_fine=is_fine)
         action = step.get("uses", "").partition("@")[0]
         if action.startswith("$/"):
             described = _yaml(self.hosting.origin.path / action[2:] / "action.yml")
@@ -182,7 +180,7 @@ class Run:
         if action:
             fine = self._use(action, given, work, told["outputs"])
         else:
-            more = environment | _evaluated(step.get("env", {}), known, done)
+            more = environment | fill(step.get("env", {}), known, is_fine=is_fine)
             fine = self._script(step["run"], work, more, told["outputs"], done)
         told["outcome"] = "success" if fine else "failure"
         if not fine:
@@ -272,21 +270,6 @@ class Run:
             case _:
                 pytest.fail(f"{action} is not known here")
         return True
-
-
-def _status(fine: bool) -> dict[str, Callable[[], bool]]:
-    return {
-        "success": lambda: fine,
-        "failure": lambda: not fine,
-        "cancelled": lambda: False,
-        "always": lambda: True,
-    }
-
-
-def _evaluated(texts: Mapping[str, Any], known: Mapping[str, Any], done: Job) -> dict[str, str]:
-    return {
-        key: filled(text, known, _status(done.result == "success")) for key, text in texts.items()
-    }
 
 
 def parsed_outputs(text: str) -> dict[str, str]:

@@ -1,6 +1,6 @@
-// Reads {worlds: [[known, status], ...], expressions} as JSON from stdin. Prints for each world
-// the kind and the text of each expression's value as JSON.
-import { readFileSync } from "node:fs";
+// Each line of stdin is {worlds: [[known, status], ...], expressions} as JSON. Prints a line: for
+// each world the kind and the text of each expression's value, as JSON.
+import { createInterface } from "node:readline";
 import { Evaluator, Lexer, Parser, data, wellKnownFunctions } from "@actions/expressions";
 
 function evaluate(expression, known, functions) {
@@ -20,14 +20,16 @@ function answer(expression, known, functions) {
   }
 }
 
-const { worlds, expressions } = JSON.parse(readFileSync(0, "utf8"));
-const answers = worlds.map(([known, status]) => {
-  const functions = Object.entries(status).map(([name, value]) => ({
-    name,
-    minArgs: 0,
-    maxArgs: 0,
-    call: () => new data.BooleanData(value),
-  }));
-  return expressions.map((expression) => answer(expression, known, functions));
-});
-console.log(JSON.stringify(answers));
+for await (const line of createInterface({ input: process.stdin })) {
+  const { worlds, expressions } = JSON.parse(line);
+  const answers = worlds.map(([known, status]) => {
+    const functions = Object.entries(status).map(([name, value]) => ({
+      name,
+      minArgs: 0,
+      maxArgs: 0,
+      call: () => new data.BooleanData(value),
+    }));
+    return expressions.map((expression) => answer(expression, known, functions));
+  });
+  console.log(JSON.stringify(answers));
+}

@@ -1,0 +1,67 @@
+"""What no linter of `make check` asks of the workflows."""
+
+import re
+
+from ruamel.yaml import YAML
+from tests.support.checkouts import ROOT
+from tests.support.workflows.expressions import fill, holds
+
+FOLDER = ROOT / ".github"
+INSTALLS = r"setup|make (?!keep-registry)"
+JOBS = {
+    f"{path.name} {name}": job
+    for path in sorted(FOLDER.glob("workflows/*.yml"))
+    for name, job in YAML(typ="safe").load(path.read_text())["jobs"].items()
+}
+
+
+def test_no_action_is_pinned_to_two_versions() -> None:
+    pins: dict[str, set[str]] = {}
+    for path in FOLDER.rglob("*.yml"):
+        for name, pin in re.findall(r"uses: ([\w./-]+)@(.*)", path.read_text()):
+            pins.setdefault(name, set()).add(pin)
+    assert [name for name, found in pins.items() if len(found) > 1] == []
+
+
+def test_every_job_ends() -> None:
+    endless = [name for name, job in JOBS.items() if not {"timeout-minutes", "uses"} & set(job)]
+    assert endless == []
+
+
+def test_a_job_that_may_write_to_the_repository_installs_and_builds_nothing() -> None:
+    scopes = ("contents", "pull-requests", "actions")
+    writers = {
+        name: str(job["steps"])
+        for name, job in JOBS.items()
+        if any(job.get("permissions", {}).get(scope) == "write" for scope in scopes)
+    }
+    assert writers
+    assert [n for n, steps in writers.items() if re.search(INSTALLS, steps)] == []
+
+
+def test_scripts_only_call_commands() -> None:
+    """What decides is in commands that have tests, not in a script."""
+    scripts = [
+        step["run"] for job in JOBS.values() for step in job.get("steps", []) if "run" in step
+    ]
+    command = r"(make|gh|\.ci/run|\.venv/bin/(plumbline|dvc)) [^;&|\n]*$"
+    assert [run for run in scripts if not re.match(command, run)] == []
+
+
+def test_a_runner_that_a_variable_names_trains_or_submits_and_may_write_nothing() -> None:
+    named = {name: job for name, job in JOBS.items() if "vars." in str(job.get("runs-on"))}
+    assert list(named) == ["retrain.yml submit", "retrain.yml train"]
+    for job in named.values():
+        assert job["permissions"] == {"contents": "read"}
+        for variables, runner in (({}, "ubuntu-24.04"), ({"PLUMBLINE_RUNNER": "gpu"}, "gpu")):
+            assert fill({"on": job["runs-on"]}, {"vars": variables}, is_fine=True)["on"] == runner
+
+    def list_started(ref: str, **variables: str) -> list[str]:
+        known = {"github": {"ref": ref}, "vars": variables}
+        return [name for name, job in named.items() if holds(job["if"], known, is_fine=True)]
+
+    main = "refs/heads/main"
+    assert list_started(main) == ["retrain.yml train"]
+    assert list_started(main, PLUMBLINE_SUBMIT="sbatch job.sh") == ["retrain.yml submit"]
+    for variables in ({}, {"PLUMBLINE_SUBMIT": "sbatch job.sh"}):
+        assert list_started("refs/pull/1/merge", **variables) == []
