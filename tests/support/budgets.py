@@ -96,14 +96,15 @@ def list_grown(root: Path) -> list[str]:
     return [
         f"{weight.name}: {weight.value:,}, at most {ceilings.get(weight.name, 0):,}"
         for weight in weigh_files(root)
-        if weight.value > ceilings.get(weight.name, 0)
+        if weight.budget is not None and weight.value > ceilings.get(weight.name, 0)
     ]
 
 
 def lower_ceilings(root: Path) -> None:
     """Write what each part weighs now as its ceiling, where that is less."""
     old = json.loads(CEILINGS.read_text(encoding="utf-8"))
-    new = {w.name: min(w.value, old.get(w.name, w.value)) for w in weigh_files(root)}
+    weights = [weight for weight in weigh_files(root) if weight.budget is not None]
+    new = {w.name: min(w.value, old.get(w.name, w.value)) for w in weights}
     CEILINGS.write_text(json.dumps(new, indent=2) + "\n", encoding="utf-8")
 
 
