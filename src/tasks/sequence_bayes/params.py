@@ -118,22 +118,10 @@ class TransitionsConfig(NetworkConfig):
     hidden: Count
 
 
-class StatisticConfig(StrictModel):
-    """What a transformer gets beside the symbols: the counts so far, or their code length.
-
-    `input`: it is added to the embedding of each symbol. `target`: the network also learns to say
-    it, and the loss of that is added to its own (a regulariser).
-    """
-
-    kind: Literal["counts", "code_length"]
-    use: Literal["input", "target"]
-
-
 class CausalConfig(NetworkConfig):
     """A small causal transformer; `orders` > 1 answers with the mean over orders of the history."""
 
     kind: Literal["transformer"]
-    statistic: StatisticConfig | None
     positions: Literal["none", "learned", "sinusoidal", "rope", "alibi"]
     width: Count
     layers: Count

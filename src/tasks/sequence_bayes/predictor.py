@@ -185,7 +185,6 @@ class Transformer:
         self._layers, self._heads = int(config["layers"]), int(config["heads"])
         self._start = int(config["num_symbols"])
         self._positions: str = config["positions"]
-        self._config = config
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Return probabilities after 0, 1, ... t symbols [B, t + 1, V] for rows [B, t]."""
@@ -193,10 +192,6 @@ class Transformer:
         symbols = np.concatenate([start, rows.astype(int)], axis=1)
         units = self._weights["embedding.weight"][symbols]
         width = units.shape[2]
-        if self._config.get("statistic"):
-            units = units + apply_linear(
-                self._weights, "statistic", build_statistic(rows, self._config)
-            )
         if self._positions == "learned":
             units = units + self._weights["places"][: symbols.shape[1]]
         if self._positions == "sinusoidal":
@@ -316,27 +311,6 @@ def build_features(rows: np.ndarray, config: Mapping[str, Any]) -> np.ndarray:
         last[:, 1:] = rows[:, :, None] == np.arange(num_symbols)
         parts.append(last)
     return np.concatenate(parts, axis=2).astype(np.float32)
-
-
-def build_statistic(rows: np.ndarray, config: Mapping[str, Any]) -> np.ndarray:
-    """Return what a transformer sees beside the symbols [B, t + 1, F], float32.
-
-    `counts`: what a network on counts sees. `code_length`: how many nats the symbols so far cost
-    by the rule of Krichevsky and Trofimov (1981), for each symbol and for a whole sequence.
-    """
-    by_last = {**config, "kind": "transitions" if config["from_last"] else "counts"}
-    if config["statistic"] == "counts":
-        return build_features(rows, by_last)
-    num_symbols = int(config["num_symbols"])
-    count = count_transitions if config["from_last"] else count_symbols
-    before = count(rows, num_symbols)[:, :-1]
-    hits = np.take_along_axis(before, rows[:, :, None].astype(int), axis=2)[:, :, 0]
-    probabilities = (hits + 0.5) / (before.sum(axis=2) + num_symbols / 2)
-    lengths = np.zeros((len(rows), rows.shape[1] + 1))
-    np.cumsum(-np.log(probabilities), axis=1, out=lengths[:, 1:])
-    each = lengths / (np.arange(lengths.shape[1]) + 1)
-    whole = lengths / int(config["max_history"])
-    return np.stack([each, whole], axis=2).astype(np.float32)
 
 
 def apply_linear(weights: Mapping[str, np.ndarray], name: str, units: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ from tests.support.small_sequences import KINDS, build_prior
 from tasks.sequence_bayes.data import exact
 from tasks.sequence_bayes.data.generators import draw_sequences
 from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.predictor import compute_entropy, count_symbols
 
 COIN = SequencePrior(
     "independent", 12, ("low", "middle", "high"), (1.0,), ((1.0, 1.0),), (1 / 3, 2 / 3)
@@ -69,7 +70,7 @@ def test_the_generator_draws_what_the_oracle_expects(kind: str) -> None:
     sequences = draw(prior, 20_000)
     predictive = exact.compute_predictive(prior, sequences)[:, :-1]
     realised = -np.log(exact.pick_realised(predictive, sequences))
-    expected = exact.compute_entropy(predictive)
+    expected = compute_entropy(predictive)
     differences = (realised - expected).mean(axis=1)
     error = differences.std(ddof=1) / np.sqrt(len(differences))
     assert abs(differences.mean()) < 4 * error
@@ -81,7 +82,7 @@ def test_no_rule_is_better(kind: str, alpha: float) -> None:
     prior = build_prior(kind)
     sequences = draw(prior, 2_000)
     predictive = exact.compute_predictive(prior, sequences)
-    counts = exact.count_symbols(sequences, prior.num_symbols) + alpha
+    counts = count_symbols(sequences, prior.num_symbols) + alpha
     rule = counts / counts.sum(axis=2, keepdims=True)
     ours, theirs = (
         np.log(exact.pick_realised(answers[:, :-1], sequences)).mean(axis=1)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.numpy import load_file
 from tests.support.small_sequences import build_params, list_values, write_examples
 
 from tasks.sequence_bayes.data import (
@@ -19,7 +18,7 @@ from tasks.sequence_bayes.data.exact import compute_predictive
 from tasks.sequence_bayes.models import build_learner
 from tasks.sequence_bayes.models.rule import find_alphas
 from tasks.sequence_bayes.params import SequenceParams
-from tasks.sequence_bayes.predictor import build_statistic, load
+from tasks.sequence_bayes.predictor import load
 
 POSITIONS = ["none", "learned", "sinusoidal", "rope", "alibi"]
 
@@ -63,33 +62,6 @@ def test_the_predictor_answers_as_the_transformer(
     others = predictor.predict(list_inputs(changed), all_positions=True)["predictive"]
     np.testing.assert_array_equal(np.array(answers)[:, :13], np.array(others)[:, :13])
     assert not np.allclose(np.array(answers)[:, -1], np.array(others)[:, -1])
-
-
-@pytest.mark.parametrize("use", ["input", "target"])
-@pytest.mark.parametrize("statistic", ["counts", "code_length"])
-@pytest.mark.parametrize("data", ["mixture", "markov"])
-def test_a_transformer_that_is_given_a_statistic(
-    tmp_path: Path, data: str, statistic: str, use: str
-) -> None:
-    values = list_values(data)
-    values["candidates"]["learned"]["statistic"] = {"kind": statistic, "use": use}
-    params = SequenceParams.model_validate(values)
-    examples = write_examples(params, tmp_path)
-    predictor = save(params, "learned", examples, tmp_path / "model", steps=5)
-    history = read_sequences(examples, "test")[:1, :12]
-    answer = predictor.predict({"sequence": history.tolist()})["probabilities"][0]
-    assert sum(answer) == pytest.approx(1.0)
-    weights = load_file(tmp_path / "model" / "model.safetensors")
-    assert ("statistic.weight" in weights) is (use == "input")
-    assert "guess.weight" not in weights
-
-
-def test_the_code_length_is_that_of_krichevsky_and_trofimov() -> None:
-    config = {"num_symbols": 2, "max_history": 4, "from_last": False, "statistic": "code_length"}
-    each, whole = build_statistic(np.array([[1, 1, 0]]), config)[0].T
-    expected = -np.log(np.cumprod([1, 1 / 2, 3 / 4, 1 / 6]))
-    np.testing.assert_allclose(each, expected / [1, 2, 3, 4], rtol=1e-6)
-    np.testing.assert_allclose(whole, expected / 4, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("kind", "name"), [("mixture", "counts"), ("markov", "transitions")])

@@ -12,9 +12,9 @@ from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
 from tasks.sequence_bayes.data import SequencePrior, read_prior
-from tasks.sequence_bayes.data.exact import compute_entropy, compute_predictive
+from tasks.sequence_bayes.data.exact import compute_predictive
 from tasks.sequence_bayes.params import SequenceParams
-from tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
+from tasks.sequence_bayes.predictor import Rollouts, compute_entropy, estimate_epistemic
 from tasks.sequence_bayes.scoring import (
     build_baselines,
     check_answers,

@@ -102,7 +102,7 @@ def _check_unanimity(setting: AnswerSetting, predictor: Predictor) -> Case:
     sets = [setting.agents[:size] for size in range(1, len(setting.agents) + 1)]
     sets += [setting.agents[size:] for size in range(1, len(setting.agents))]
     given = [[UNANIMOUS] * len(agents) for agents in sets]
-    columns = {"agents": sets, "answers": given, "budget": [0.0] * len(sets)}
+    columns: Columns = {"agents": sets, "answers": given, "budget": [0.0] * len(sets)}
     answers = predictor.predict(columns)["answer"]
     failures = [f"row {row}" for row, answer in enumerate(answers) if answer != UNANIMOUS]
     return Case.build("one voice", "minimum", failures, len(sets))

@@ -9,6 +9,7 @@ Shapes: N sequences of T symbols out of V; K components.
 import numpy as np
 
 from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.predictor import compute_entropy, count_symbols, count_transitions
 
 
 def compute_predictive(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
@@ -49,34 +50,6 @@ def compute_epistemic(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray
     predictive = compute_predictive(prior, sequences)[:, -1]
     gain: np.ndarray = compute_entropy(predictive) - _compute_expected_entropy(prior, sequences)
     return gain
-
-
-def compute_entropy(probabilities: np.ndarray) -> np.ndarray:
-    """Return the entropy of distributions [..., V], in nats."""
-    safe = np.where(probabilities > 0, probabilities, 1.0)
-    entropies: np.ndarray = -(probabilities * np.log(safe)).sum(axis=-1)
-    return entropies
-
-
-def count_symbols(sequences: np.ndarray, num_symbols: int) -> np.ndarray:
-    """Count each symbol among the first 0, 1, ... T [N, T + 1, V]."""
-    is_symbol = sequences[:, :, None] == np.arange(num_symbols)
-    counts = np.zeros((len(sequences), sequences.shape[1] + 1, num_symbols))
-    np.cumsum(is_symbol, axis=1, out=counts[:, 1:])
-    return counts
-
-
-def count_transitions(sequences: np.ndarray, num_symbols: int) -> np.ndarray:
-    """Count what followed the last symbol so far, after 0, 1, ... T symbols [N, T + 1, V]."""
-    num_rows, length = sequences.shape
-    rows = np.arange(num_rows)
-    table = np.zeros((num_rows, num_symbols, num_symbols))
-    counts = np.zeros((num_rows, length + 1, num_symbols))
-    for place in range(length):
-        if place:
-            table[rows, sequences[:, place - 1], sequences[:, place]] += 1
-        counts[:, place + 1] = table[rows, sequences[:, place]]
-    return counts
 
 
 def _compute_posterior(

@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,31 @@ def read_sequences(examples: Path, split: str) -> np.ndarray:
 def read_strata(examples: Path, split: str) -> np.ndarray:
     """Read the number of each sequence's stratum [N]; DataError names a file that is damaged."""
     return _read_array(examples / f"{split}.strata.npy", 1)
+
+
+def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
+    """Return the predictor's columns for one split, in order."""
+    return list_inputs(read_sequences(examples, split))
+
+
+def list_inputs(sequences: np.ndarray) -> dict[str, list[Any]]:
+    """Return the predictor's columns for sequences [N, T]: their first T - 1 symbols."""
+    return {"sequence": sequences[:, :-1].tolist()}
+
+
+def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
+    """Write train (`max_rows` of it) and validation with symbols shuffled among sequences.
+
+    At each position symbols change places with those of other sequences, so that only their
+    frequencies are left.
+    """
+    write_prior(target, read_prior(examples))
+    random = np.random.default_rng(seed)
+    for split in ("train", "validation"):
+        sequences, strata = read_sequences(examples, split), read_strata(examples, split)
+        size = min(max_rows, len(sequences)) if split == "train" else len(sequences)
+        shuffled = random.permuted(sequences[:size], axis=0)
+        write_sequences(target, split, shuffled, strata[:size])
 
 
 def name_rows(split: str, num_rows: int) -> list[str]:

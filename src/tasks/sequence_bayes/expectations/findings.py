@@ -9,13 +9,10 @@ import numpy as np
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
 from tasks.sequence_bayes.data import name_rows, read_prior, read_sequences
-from tasks.sequence_bayes.data.exact import (
-    compute_entropy,
-    compute_log_probability,
-    compute_predictive,
-)
+from tasks.sequence_bayes.data.exact import compute_log_probability, compute_predictive
 from tasks.sequence_bayes.expectations.leaks import find_repeats
 from tasks.sequence_bayes.params import SequenceParams
+from tasks.sequence_bayes.predictor import compute_entropy
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,8 @@ from tasks.sequence_bayes.params import NetworkConfig
 VALIDATION_BATCH = 256
 
 Batch = dict[str, torch.Tensor]
-# From the history [B, T - 1] to what the network sees, or learns beside, at each of T places.
-Encode = Callable[[np.ndarray], Batch]
+# From the history [B, T - 1] to what the network sees at each of T places.
+Encode = Callable[[np.ndarray], torch.Tensor]
 
 
 class Rows(Dataset[Batch]):
@@ -37,7 +37,7 @@ class Rows(Dataset[Batch]):
         """Return what the encoder gives for the histories, and symbols [B, T]."""
         picked = self.sequences[numbers]
         symbols = torch.from_numpy(picked.astype(np.int64))
-        return self._encode(picked[:, :-1]) | {"symbols": symbols}
+        return {"inputs": self._encode(picked[:, :-1]), "symbols": symbols}
 
 
 class SequenceSampler(Sampler[list[int]]):

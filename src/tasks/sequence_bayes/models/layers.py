@@ -1,6 +1,6 @@
 """The networks as they are trained; predictor.py computes the same from their weights.
 
-Shapes: B sequences, t places, V symbols, W units, H heads, F numbers of a statistic.
+Shapes: B sequences, t places, V symbols, W units, H heads, F features of counts.
 """
 
 import math
@@ -8,7 +8,6 @@ import math
 import torch
 from torch.nn import functional
 
-from tasks.sequence_bayes.models.batches import Batch
 from tasks.sequence_bayes.params import CausalConfig
 from tasks.sequence_bayes.predictor import compute_angles, compute_slopes, compute_waves
 
@@ -17,11 +16,15 @@ class SymbolLayers(torch.nn.Module):
     """What every network here has: units at each place, and what is read from them."""
 
     head: torch.nn.Linear
-    guess: torch.nn.Linear | None = None  # the statistic of a batch, where the network learns it
 
-    def encode(self, batch: Batch) -> torch.Tensor:
+    def encode(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return units [B, t, W]."""
         raise NotImplementedError
+
+    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return logits [B, t, V]."""
+        logits: torch.Tensor = self.head(self.encode(inputs))
+        return logits
 
 
 class CountLayers(SymbolLayers):
@@ -33,9 +36,9 @@ class CountLayers(SymbolLayers):
         self.second = torch.nn.Linear(hidden, hidden)
         self.head = torch.nn.Linear(hidden, num_symbols)
 
-    def encode(self, batch: Batch) -> torch.Tensor:
-        """Return units [B, t, W] for the features of a batch [B, t, F]."""
-        units = torch.relu(self.first(batch["inputs"]))
+    def encode(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return units [B, t, W] for features [B, t, F]."""
+        units = torch.relu(self.first(inputs))
         return torch.relu(self.second(units))
 
 
@@ -44,15 +47,10 @@ class TransformerLayers(SymbolLayers):
 
     waves: torch.Tensor
 
-    def __init__(
-        self, config: CausalConfig, num_symbols: int, num_places: int, num_statistics: int
-    ) -> None:
+    def __init__(self, config: CausalConfig, num_symbols: int, num_places: int) -> None:
         super().__init__()
         width = config.width
-        use = config.statistic.use if config.statistic else None
         self.positions = config.positions
-        self.statistic = torch.nn.Linear(num_statistics, width) if use == "input" else None
-        self.guess = torch.nn.Linear(width, num_statistics) if use == "target" else None
         self.embedding = torch.nn.Embedding(num_symbols + 1, width)  # the last is the start
         blocks = [Block(config, num_places) for _ in range(config.layers)]
         self.blocks = torch.nn.ModuleList(blocks)
@@ -64,16 +62,13 @@ class TransformerLayers(SymbolLayers):
             waves = torch.from_numpy(compute_waves(num_places, width))
             self.register_buffer("waves", waves, persistent=False)
 
-    def encode(self, batch: Batch) -> torch.Tensor:
-        """Return units [B, t, W] for the symbols of a batch [B, t], the start symbol first."""
-        symbols = batch["inputs"]
-        units = self.embedding(symbols)
-        if self.statistic is not None:
-            units = units + self.statistic(batch["statistic"])
+    def encode(self, inputs: torch.Tensor) -> torch.Tensor:
+        """Return units [B, t, W] for symbols [B, t], the start symbol first."""
+        units = self.embedding(inputs)
         if self.positions == "learned":
-            units = units + self.places[: symbols.shape[1]]
+            units = units + self.places[: inputs.shape[1]]
         if self.positions == "sinusoidal":
-            units = units + self.waves[: symbols.shape[1]]
+            units = units + self.waves[: inputs.shape[1]]
         for block in self.blocks:
             units = block(units)
         normal: torch.Tensor = self.norm(units)

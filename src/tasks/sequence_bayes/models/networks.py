@@ -13,7 +13,6 @@ from plumbline.contract.records import Learner
 from plumbline.process.files import write_json
 from tasks.sequence_bayes.data import SequencePrior, list_inputs
 from tasks.sequence_bayes.models.batches import (
-    Batch,
     Encode,
     Rows,
     SequenceBatches,
@@ -30,7 +29,7 @@ from tasks.sequence_bayes.params import (
     CountsConfig,
     TransitionsConfig,
 )
-from tasks.sequence_bayes.predictor import build_features, build_statistic, load
+from tasks.sequence_bayes.predictor import build_features, load
 
 TOLERANCE = 1e-4  # of a probability
 NUM_COMPARED = 64  # sequences on which the predictor must answer as the network
@@ -71,15 +70,11 @@ def save_network(
 ) -> None:
     """Write weights and config; TrainingError if the predictor answers differently from `model`."""
     model = model.float().cpu().eval()
-    weights = {
-        name: tensor.contiguous()
-        for name, tensor in model.state_dict().items()
-        if not name.startswith("guess.")  # of use in training alone
-    }
+    weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / "model.safetensors")
     write_json(folder / "config.json", values)
     with torch.inference_mode():
-        logits = model.head(model.encode(encode(sequences[:, :-1])))
+        logits = model(encode(sequences[:, :-1]))
     expected = logits.double().softmax(2).numpy()
     predictor = load(folder)
     answers = predictor.predict(list_inputs(sequences), orders=1, all_positions=True)
@@ -106,39 +101,28 @@ def _describe_network(config: Config, prior: SequencePrior) -> dict[str, Any]:
             "heads": config.heads,
             "orders": config.orders,
         }
-        if config.statistic and config.statistic.use == "input":
-            values["statistic"] = config.statistic.kind
     return values
 
 
 def _choose_encoder(config: Config, values: dict[str, Any]) -> Encode:
-    if not isinstance(config, CausalConfig):
-        return partial(_encode_counts, values)
-    if config.statistic is None:
+    if isinstance(config, CausalConfig):
         return partial(_encode_symbols, values["num_symbols"])
-    return partial(_encode_both, values | {"statistic": config.statistic.kind})
+    return partial(_encode_counts, values)
 
 
 def _build_layers(config: Config, prior: SequencePrior, encode: Encode) -> SymbolLayers:
-    batch = encode(np.zeros((1, 1), np.uint8))
     if isinstance(config, CausalConfig):
-        num_statistics = batch["statistic"].shape[2] if config.statistic else 0
-        return TransformerLayers(config, prior.num_symbols, prior.length, num_statistics)
-    return CountLayers(batch["inputs"].shape[2], config.hidden, prior.num_symbols)
+        return TransformerLayers(config, prior.num_symbols, prior.length)
+    num_features = encode(np.zeros((1, 1), np.uint8)).shape[2]
+    return CountLayers(num_features, config.hidden, prior.num_symbols)
 
 
-def _encode_counts(values: dict[str, Any], histories: np.ndarray) -> Batch:
+def _encode_counts(values: dict[str, Any], histories: np.ndarray) -> torch.Tensor:
     """Return features [B, T, F] of histories [B, T - 1]."""
-    return {"inputs": torch.from_numpy(build_features(histories, values))}
+    return torch.from_numpy(build_features(histories, values))
 
 
-def _encode_symbols(start: int, histories: np.ndarray) -> Batch:
+def _encode_symbols(start: int, histories: np.ndarray) -> torch.Tensor:
     """Return histories [B, T - 1] behind a start symbol [B, T]."""
     padded = np.pad(histories.astype(np.int64), ((0, 0), (1, 0)), constant_values=start)
-    return {"inputs": torch.from_numpy(padded)}
-
-
-def _encode_both(values: dict[str, Any], histories: np.ndarray) -> Batch:
-    """Return symbols [B, T] and a statistic of those before each [B, T, F]."""
-    statistic = torch.from_numpy(build_statistic(histories, values))
-    return _encode_symbols(values["num_symbols"], histories) | {"statistic": statistic}
+    return torch.from_numpy(padded)

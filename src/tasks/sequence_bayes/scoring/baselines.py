@@ -13,7 +13,7 @@ from tasks.sequence_bayes.params import SequenceParams
 REPEATED = 0.9  # the probability of the last symbol
 
 
-class _Baseline:
+class Baseline:
     """Answers by a table: one row of probabilities for each symbol that came last, or for none."""
 
     forms = ("exact",)
@@ -31,39 +31,21 @@ class _Baseline:
         }
 
 
-class Uniform(_Baseline):
-    """Every symbol has the same probability."""
-
-    def __init__(self, num_symbols: int) -> None:
-        row = np.full(num_symbols, 1 / num_symbols)
-        super().__init__(row, np.tile(row, (num_symbols, 1)))
-
-
-class Frequencies(_Baseline):
-    """The shares of symbols in train: one set of probabilities for all sequences."""
-
-    def __init__(self, train: np.ndarray, num_symbols: int) -> None:
-        counts = np.bincount(train.ravel(), minlength=num_symbols) + 1
-        row = counts / counts.sum()
-        super().__init__(row, np.tile(row, (num_symbols, 1)))
-
-
-class RepeatLast(_Baseline):
-    """The last symbol comes again with probability REPEATED."""
-
-    def __init__(self, num_symbols: int) -> None:
-        others = np.full((num_symbols, num_symbols), (1 - REPEATED) / (num_symbols - 1))
-        np.fill_diagonal(others, REPEATED)
-        super().__init__(np.full(num_symbols, 1 / num_symbols), others)
-
-
 def build_baselines(params: SequenceParams, examples: Path) -> dict[str, Predictor]:
-    """Return the predictors that any candidate has to beat."""
-    num_symbols = read_prior(examples).num_symbols
+    """Return the predictors that any candidate has to beat.
+
+    uniform: every symbol has the same probability · frequencies: the shares of symbols in train ·
+    repeat_last: the last symbol comes again with probability REPEATED
+    """
+    size = read_prior(examples).num_symbols
+    uniform = np.full(size, 1 / size)
+    counts = np.bincount(read_sequences(examples, "train").ravel(), minlength=size) + 1
+    repeated = np.full((size, size), (1 - REPEATED) / (size - 1))
+    np.fill_diagonal(repeated, REPEATED)
     return {
-        "uniform": Uniform(num_symbols),
-        "frequencies": Frequencies(read_sequences(examples, "train"), num_symbols),
-        "repeat_last": RepeatLast(num_symbols),
+        "uniform": Baseline(uniform, np.tile(uniform, (size, 1))),
+        "frequencies": Baseline(counts / counts.sum(), np.tile(counts / counts.sum(), (size, 1))),
+        "repeat_last": Baseline(uniform, repeated),
     }
 
 
