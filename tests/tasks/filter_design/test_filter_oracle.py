@@ -12,6 +12,7 @@ from scipy import signal
 from tests.support.small_filters import KINDS, build_specification, draw_random_values
 
 from tasks.filter_design.data import Specification, list_columns
+from tasks.filter_design.predictor import TextbookPredictor
 from tasks.filter_design.predictor.ladder import build_ladder as build_searched_ladder
 from tasks.filter_design.predictor.ladder import simulate_loss_db
 from tasks.filter_design.predictor.netlist import write_netlist as write_predicted_netlist
@@ -25,6 +26,7 @@ from tasks.filter_design.scoring.oracle import (
     compute_margin,
     compute_margins,
     list_frequencies,
+    read_ladder,
 )
 
 PROTOTYPE = np.geomspace(0.05, 20, 25)  # frequencies of a low-pass whose edge is 1
@@ -290,6 +292,37 @@ def join_netlists(netlists: list[str]) -> str:
     return "\n".join(lines)
 
 
+def solve_netlist(netlist: str, frequencies: np.ndarray) -> np.ndarray:
+    """-20 log10 |V(out)| by nodal analysis of the lines [F]; the source V1 has 2 V at node `in`."""
+    elements = [line.split() for line in netlist.splitlines()[2:] if line[0] in "RLC"]
+    nodes = sorted({node for _, *ends, _ in elements for node in ends} - {"in", "0"})
+    speed = 2j * math.pi * frequencies
+    matrix = np.zeros((len(frequencies), len(nodes), len(nodes)), complex)
+    current = np.zeros((len(frequencies), len(nodes), 1), complex)
+    for name, one, other, text in elements:
+        value = float(text)
+        ways = {"R": 1 / value + 0 * speed, "L": 1 / (speed * value), "C": speed * value}
+        for node, far in ((one, other), (other, one)):
+            if node in nodes:
+                row = matrix[:, nodes.index(node)]
+                row[:, nodes.index(node)] += ways[name[0]]
+                if far in nodes:
+                    row[:, nodes.index(far)] -= ways[name[0]]
+                current[:, nodes.index(node), 0] += 2 * (far == "in") * ways[name[0]]
+    return -20 * np.log10(np.abs(np.linalg.solve(matrix, current)[:, nodes.index("out"), 0]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_netlist_is_the_first_design(kind: str) -> None:
+    for order in (3,) if kind == "band-pass" else (3, 5, 7):
+        specification = build_specification(kind, order=order)
+        answer = TextbookPredictor().predict(list_columns([specification]), budget=8, draws=0)
+        frequencies = np.concatenate(list_frequencies(specification))
+        loss = compute_loss(specification, read_ladder(answer["designs"][0][0]), frequencies)
+        solved = solve_netlist(answer["netlist"][0], frequencies)
+        np.testing.assert_allclose(solved, loss, rtol=0, atol=1e-6)
+
+
 @pytest.mark.skipif(not shutil.which("ngspice"), reason="ngspice is not installed")
 @pytest.mark.parametrize("kind", KINDS)
 def test_ngspice_agrees_with_the_netlists(tmp_path: Path, kind: str) -> None:
@@ -327,8 +360,6 @@ def regroup_parts(ladder: LadderDesign, parts: np.ndarray, rounded: np.ndarray) 
 
 @pytest.mark.skipif(not shutil.which("ngspice"), reason="ngspice is not installed")
 def test_a_netlist_runs_as_it_is(tmp_path: Path) -> None:
-    from tasks.filter_design.predictor import TextbookPredictor
-
     for kind in KINDS:
         specification = build_specification(kind)
         answer = TextbookPredictor().predict(list_columns([specification]), designs=1)

@@ -1,7 +1,6 @@
 """Scores, bounds, behaviour and gates: claims are not believed, and no theorem is broken."""
 
 import copy
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ from tasks.filter_design.scoring import (
     draw_figures,
     score,
 )
-from tasks.filter_design.scoring.judgement import judge_answers, judge_specifications
+from tasks.filter_design.scoring.judgement import judge_answer, judge_specifications
 from tasks.filter_design.scoring.oracle import compute_margin, read_ladder
 from tasks.filter_design.scoring.tables import compute_yield
 from tasks.filter_design.task import TASK
@@ -140,7 +139,7 @@ def test_met_against_calls_shows_the_control_dashed(honest: Scores) -> None:
     dashed = {}
     for candidate in (alone, with_control):
         figures = {one.name: one for one in draw_figures(build_params(), [candidate])}
-        assert list(figures) == ["schematic", "responses", "budgets", "slack", "yields"]
+        assert list(figures) == ["responses", "budgets", "slack", "yields"]
         dashed[candidate.control is not None] = "stroke-dasharray" in figures["budgets"].svg
     assert dashed == {False: False, True: True}
 
@@ -191,10 +190,10 @@ def test_what_cannot_be_built_is_not_met(fault: str) -> None:
 
 
 def test_more_designs_than_were_asked_for_are_an_error() -> None:
-    columns, answers = ask()
-    answers["designs"][0] = answers["designs"][0][:1] * 12
-    with pytest.raises(ValueError, match="row 0: 12 designs; 3 were asked for"):
-        judge_answers(columns, [build_specification()], answers)
+    _, answers = ask()
+    answer = {"designs": answers["designs"][0][:1] * 12}
+    with pytest.raises(ValueError, match="12 designs; 3 were asked for"):
+        judge_answer(build_specification(), answer)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -217,30 +216,9 @@ def test_what_contradicts_the_oracle_is_named(kind: str, order: int | None) -> N
     assert "possible is" in check("possible", not answers["possible"][0])
     assert "attenuation_limit_db" in check("attenuation_limit_db", 1.0)
     assert "s21_db differs" in check("s21_db", [0.0] * 81)
-    netlist = answers["netlist"][0]
-    value = re.search(r"^C1 \w+ \w+ (\S+)$", netlist, re.MULTILINE)[1]
-    other = netlist.replace(value, f"{float(value) * 1.1:.6g}")
-    assert "the netlist differs from the first design by" in check("netlist", other)
-    cut = "\n".join(line for line in netlist.splitlines() if " out" not in line)
-    assert "no element at the node 'out'" in check("netlist", cut)
-    assert "'C1' is not an element" in check("netlist", "* a title\nC1")
-    assert "is not a finite number above 0" in check("netlist", netlist.replace(value, "0"))
     assert "calls of the simulator" in check("calls", 5000)
     assert "designs; 3 were" in check("designs", [first] * 4)
     assert "yield_share" in check("designs", [first | {"yield_share": 94.0}])
-
-
-def test_a_netlist_of_another_circuit_is_named_where_the_answer_does_not_look() -> None:
-    """One frequency, and a resistor that loses there what the filter does."""
-    columns, answers = ask()
-    loss = -answers["s21_db"][0][0]
-    resistance = 2 * 50 * (10 ** (loss / 20) - 1)
-    circuit = [f"V1 in 0 AC 2\nRS in n0 50\nRA n0 out {resistance:.15g}\nRL out 0 50"]
-    answers["netlist"] = ["\n".join(["* a resistor", *circuit, ".end", ""])]
-    for name in ("frequency_hz", "s21_db"):
-        answers[name] = [answers[name][0][:1]]
-    (problem,) = check_answers(columns, {}, answers)
-    assert problem.startswith("row 0: the netlist differs from the first design by")
 
 
 @pytest.mark.parametrize(
@@ -253,34 +231,6 @@ def test_a_response_that_shows_nothing_is_named(
     columns, answers = ask()
     answers["frequency_hz"] = [answers["frequency_hz"][0][:num_frequencies]]
     answers["s21_db"] = [answers["s21_db"][0][:num_losses]]
-    (problem,) = check_answers(columns, {}, answers)
-    assert message in problem
-
-
-NETLIST_FAULTS = [
-    ("V1 in 0 AC 2\n", "", "0 lines 'V1 in 0 AC 2'; expected one"),
-    ("V1 in 0 AC 2\n", "V1 in 0 AC 2\n" * 2, "2 lines 'V1 in 0 AC 2'; expected one"),
-    ("C1 ", ".end\nC1 ", "the last line, and no other, is '.end'"),
-    (".end\n", ".end\nRX n0 out 1e3\n", "the last line, and no other, is '.end'"),
-    (".end", ".include other.cir\n.end", "'.include other.cir' is not an element"),
-    ("C1 ", ".subckt part n0 out\nC1 ", "'.subckt part n0 out' is not an element"),
-    (".end", "RS n0 out 1e9\n.end", "'RS n0 out 1e9': an element of this name is there already"),
-    (".end", "Rs n0 out 1e9\n.end", "'Rs n0 out 1e9': an element of this name is there already"),
-    (".end", "RX out gnd 1\n.end", "the netlist differs from the first design by"),
-    (".end", "RX OUT 0 1\n.end", "the netlist differs from the first design by"),
-    ("RL out 0 50", "RL out 0 5_0", "'RL out 0 5_0': the value is not a finite number above 0"),
-    ("RL out 0 50", "RL out 0 inf", "'RL out 0 inf': the value is not a finite number above 0"),
-    (".end", "", "the last line, and no other, is '.end'"),
-]
-
-
-@pytest.mark.parametrize(("before", "after", "message"), NETLIST_FAULTS)
-def test_a_netlist_that_spice_reads_in_another_way_is_named(
-    before: str, after: str, message: str
-) -> None:
-    columns, answers = ask()
-    assert before in answers["netlist"][0]
-    answers["netlist"] = [answers["netlist"][0].replace(before, after, 1)]
     (problem,) = check_answers(columns, {}, answers)
     assert message in problem
 

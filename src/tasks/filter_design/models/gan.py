@@ -15,7 +15,7 @@ from tasks.filter_design.models.layers import (
     ReverseGradient,
 )
 from tasks.filter_design.models.proposer import ProposerModule
-from tasks.filter_design.models.rows import Scales
+from tasks.filter_design.models.rows import MaskRows, Scales
 from tasks.filter_design.models.simulator import Masks, simulate_margins
 from tasks.filter_design.params import GanConfig
 from tasks.filter_design.predictor.networks import MAX_VALUES, NUM_COORDINATES
@@ -63,7 +63,7 @@ class GanModule(ProposerModule):
 
     def measure(self, batch: Batch, generator: torch.Generator) -> torch.Tensor:
         """Return how far the better of two draws is from meeting the mask, in dB [B]."""
-        masks = Masks(*(batch[name] for name in Masks._fields))
+        masks = Masks(*(batch[name] for name in MaskRows._fields))
         margins = []
         for _ in range(NUM_DRAWS):
             size = (len(batch["features"]), self.config.noise)

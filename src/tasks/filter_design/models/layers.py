@@ -1,5 +1,6 @@
 """The networks as they are trained; the predictor computes the same from their weights."""
 
+import functools
 import itertools
 from typing import Any
 
@@ -10,6 +11,8 @@ from torch.nn import functional
 class Layers(torch.nn.Module):
     """Hidden layers with SiLU between them."""
 
+    activate = staticmethod(functional.silu)
+
     def __init__(self, num_inputs: int, hidden: int, num_hidden: int, num_outputs: int) -> None:
         super().__init__()
         sizes = [num_inputs, *[hidden] * num_hidden, num_outputs]
@@ -19,7 +22,7 @@ class Layers(torch.nn.Module):
     def forward(self, units: torch.Tensor) -> torch.Tensor:
         """Return outputs [B, O] for inputs [B, I]."""
         for layer in self.layers[:-1]:
-            units = functional.silu(layer(units))
+            units = self.activate(layer(units))
         outputs: torch.Tensor = self.layers[-1](units)
         return outputs
 
@@ -27,12 +30,7 @@ class Layers(torch.nn.Module):
 class CriticLayers(Layers):
     """The same with leaky ReLU, which keeps what spectral norm lets through."""
 
-    def forward(self, units: torch.Tensor) -> torch.Tensor:
-        """Return outputs [B, O] for inputs [B, I]."""
-        for layer in self.layers[:-1]:
-            units = functional.leaky_relu(layer(units), 0.2)
-        outputs: torch.Tensor = self.layers[-1](units)
-        return outputs
+    activate = staticmethod(functools.partial(functional.leaky_relu, negative_slope=0.2))
 
 
 class AverageWeights(torch.nn.Module):

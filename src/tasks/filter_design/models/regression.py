@@ -6,7 +6,7 @@ from torch.nn import functional
 from tasks.filter_design.models.batches import Batch
 from tasks.filter_design.models.layers import Layers
 from tasks.filter_design.models.proposer import ProposerModule
-from tasks.filter_design.models.rows import Scales
+from tasks.filter_design.models.rows import MaskRows, Scales
 from tasks.filter_design.models.simulator import BAND_ORDER, Masks, simulate_margins
 from tasks.filter_design.params import RegressionConfig
 from tasks.filter_design.predictor.networks import MAX_VALUES
@@ -39,7 +39,7 @@ class RegressionModule(ProposerModule):
         return self._compute_losses(batch, errors)
 
     def _compute_losses(self, batch: Batch, errors: torch.Tensor) -> torch.Tensor:
-        masks = Masks(*(batch[name] for name in Masks._fields))
+        masks = Masks(*(batch[name] for name in MaskRows._fields))
         heads = self.model(batch["features"]).view(-1, 2, MAX_VALUES)
         mean, scale = self.mean[batch["groups"], :-1], self.scale[batch["groups"], :-1]
         temperature = self.config.temperature

@@ -5,7 +5,7 @@ Shapes: M rows; K features; an arrangement has the inductor or the capacitor in 
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +26,19 @@ from tasks.filter_design.predictor.series import TOLERANCES
 
 ABSENT = -60.0  # log of a branch that a ladder does not have
 Floats = NDArray[np.float32]
+Values = TypeVar("Values")
 
 
-class MaskRows(NamedTuple):
-    """What the simulator in torch needs of M specifications; see simulator.py."""
+class MaskRows(NamedTuple, Generic[Values]):
+    """What the simulator in torch needs of M specifications, as arrays or tensors."""
 
-    base: Floats  # [M, MAX_VALUES] logs of the textbook's branches
-    rising: Floats  # [M, 2, MAX_VALUES] 1 / Q of the part that rises with frequency
-    falling: Floats  # [M, 2, MAX_VALUES] of the other part of a resonator
-    points: Floats  # [M, NUM_POINTS] of the mask, those of the passband first
-    limits: Floats  # [M, 2] max_loss_db, min_attenuation_db
-    width: Floats  # [M] of a band-pass, else 0
-    step: Floats  # [M] log of the ratio of neighbours in the series
+    base: Values  # [M, MAX_VALUES] logs of the textbook's branches
+    rising: Values  # [M, 2, MAX_VALUES] 1 / Q of the part that rises with frequency
+    falling: Values  # [M, 2, MAX_VALUES] of the other part of a resonator
+    points: Values  # [M, NUM_POINTS] of the mask, those of the passband first
+    limits: Values  # [M, 2] max_loss_db, min_attenuation_db
+    width: Values  # [M] of a band-pass, else 0
+    step: Values  # [M] log of the ratio of neighbours in the series
 
 
 class DesignRows(NamedTuple):
@@ -48,7 +49,7 @@ class DesignRows(NamedTuple):
     coordinates: Floats  # [M, NUM_COORDINATES]
     used: Floats  # [M, NUM_COORDINATES] 1 where a coordinate has a meaning
     meets: NDArray[np.bool_]  # [M]
-    masks: MaskRows
+    masks: MaskRows[Floats]
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,7 @@ def measure_scales(rows: DesignRows) -> Scales:
     return Scales(feature_mean, _measure_scale(rows.features), mean, scale, known)
 
 
-def build_masks(ladders: list[Ladder]) -> MaskRows:
+def build_masks(ladders: list[Ladder]) -> MaskRows[Floats]:
     """Return what the simulator needs of each ladder's specification."""
     dissipations = [_arrange_dissipations(ladder) for ladder in ladders]
     specs = [ladder.spec for ladder in ladders]

@@ -3,26 +3,16 @@
 It computes what the predictor's `simulate` does, in the units of the low-pass prototype.
 """
 
-from typing import NamedTuple
-
 import torch
 
+from tasks.filter_design.models.rows import MaskRows
 from tasks.filter_design.predictor.networks import MAX_VALUES
 
 NUM_STOPS = 2  # the last points of a mask
 BAND_ORDER = 3  # resonators of a band-pass: their levels, then their detunings
 
 
-class Masks(NamedTuple):
-    """MaskRows as tensors."""
-
-    base: torch.Tensor
-    rising: torch.Tensor
-    falling: torch.Tensor
-    points: torch.Tensor
-    limits: torch.Tensor
-    width: torch.Tensor
-    step: torch.Tensor
+Masks = MaskRows[torch.Tensor]
 
 
 def simulate_margins(

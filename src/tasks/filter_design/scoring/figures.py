@@ -1,11 +1,17 @@
 """The figures by which a person judges a designer of filters."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbline.contract.records import Candidate, Figure
-from plumbline.reporting.plots import BLACK, BLUE, assign_styles, draw_figure
+from plumbline.reporting.plots import (
+    BLUE,
+    Line,
+    assign_styles,
+    draw_figure,
+    draw_lines,
+    trace_candidates,
+)
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.scoring.schematic import draw_schematic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,16 +25,12 @@ PANEL_INCHES = 1.75
 
 def draw_figures(params: FilterParams, candidates: list[Candidate]) -> list[Figure]:
     """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
-    winner = candidates[0].test.tables
-    figures = []
-    if not winner["parts"].empty:
-        figures.append(draw_schematic(winner["parts"]))
-    figures += [
+    figures = [
         _draw_responses(candidates),
         _draw_budgets(candidates),
         _draw_slack(candidates[0]),
     ]
-    if not winner["yields"].empty:
+    if not candidates[0].test.tables["yields"].empty:
         figures.append(_draw_yields(candidates[0]))
     return figures
 
@@ -88,65 +90,48 @@ def _find_centre(table: "pd.DataFrame") -> float:
 
 
 def _draw_budgets(candidates: list[Candidate]) -> Figure:
-    def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in assign_styles(candidates):
-            table = candidate.test.tables["by_budget"]
-            style: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 5}
-            axes.plot(table["calls"], table["met"], **style, label=candidate.name)
-            if candidate.control:
-                shuffled = candidate.control.tables["by_budget"]
-                label = f"{candidate.name}, control"
-                axes.plot(shuffled["calls"], shuffled["met"], **style, linestyle="--", label=label)
-        axes.set_xscale("log", base=2)
-        axes.set_xticks(table["calls"], [f"{calls:g}" for calls in table["calls"]])
-        axes.set(xlabel="calls of the simulator for one design", ylabel="share of masks met")
-        axes.legend(loc="best")
-
+    lines = trace_candidates(candidates, "by_budget", "calls", "met")
+    for candidate, (colour, marker) in assign_styles(candidates):
+        if candidate.control:
+            table = candidate.control.tables["by_budget"]
+            label = f"{candidate.name}, control"
+            lines.append(Line(table["calls"], table["met"], label, colour, marker, "--"))
     num_rows = int(candidates[0].test.tables["by_budget"]["rows"].iloc[0])
     caption = (
         f"Share of {num_rows} possible test masks that are met, by how often a candidate may "
         "simulate a design; dashed: the control, trained on shuffled designs. Search hides what a "
         "proposal is worth: compare at the same number."
     )
-    return draw_figure("budgets", "Met against calls", caption, (5.4, 3.9), draw, math=True)
+    x_label = "calls of the simulator for one design"
+    panels = {"share of masks met": lines}
+    return draw_lines("budgets", "Met against calls", caption, x_label, panels, xscale="log")
 
 
 def _draw_slack(winner: Candidate) -> Figure:
     table = winner.test.tables["slack"]
-
-    def draw(axes: "Axes") -> None:
-        axes.plot(
-            table["slack_db"].clip(upper=MOST_ROOM_DB),
-            table["margin_db"].clip(lower=LEAST_MARGIN_DB),
-            ".",
-            color=BLUE,
-            alpha=0.5,
-        )
-        axes.axhline(0, color=BLACK, linewidth=1)
-        axes.axvline(0, color=BLACK, linewidth=1, linestyle="--")
-        axes.set(xlabel="room that the theorem leaves, in dB", ylabel="margin in dB (test)")
-
+    slack = table["slack_db"].clip(upper=MOST_ROOM_DB)
+    margins = table["margin_db"].clip(lower=LEAST_MARGIN_DB)
     caption = (
         f"Margin of {winner.name}'s best design against the room that the theorem leaves. A point "
-        "above the line and left of the dashed one would have met an impossible mask, and the gate "
+        "above the line with no room (below 0) would have met an impossible mask, and the gate "
         f"`bounds` refuses such a model. Margins below {LEAST_MARGIN_DB:g} dB and room above "
         f"{MOST_ROOM_DB:g} dB are drawn there."
     )
-    return draw_figure("slack", "Margin against room", caption, (5.4, 3.9), draw)
+    panels = {"margin in dB (test)": [Line(slack, margins, winner.name, BLUE, ".", "none")]}
+    x_label = "room that the theorem leaves, in dB"
+    return draw_lines("slack", "Margin against room", caption, x_label, panels, {"met": 0.0})
 
 
 def _draw_yields(winner: Candidate) -> Figure:
     table = winner.test.tables["yields"]
-
-    def draw(axes: "Axes") -> None:
-        colour = table["margin_db"]
-        points = axes.scatter(table["drawn"], table["claimed"], c=colour, cmap="viridis", s=22)
-        axes.plot([0, 1], [0, 1], color=BLACK, linestyle="--", linewidth=1)
-        axes.set(xlabel="share by the oracle's own draws", ylabel=f"share that {winner.name} says")
-        axes.figure.colorbar(points, ax=axes, label="margin in dB")
-
+    lines = [
+        Line(table["drawn"], table["claimed"], winner.name, BLUE, "o", "none"),
+        Line([0, 1], [0, 1], style="--"),
+    ]
     caption = (
         "Yield of designs that meet their mask with exact parts: the share of draws of all parts "
         "within their tolerance that still meet it."
     )
-    return draw_figure("yields", "Yield", caption, (5.4, 3.9), draw)
+    panels = {f"share that {winner.name} says": lines}
+    x_label = "share by the oracle's own draws"
+    return draw_lines("yields", "Yield", caption, x_label, panels)

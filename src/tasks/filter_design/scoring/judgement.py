@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plumbline.contract.task import Columns, Predictor
+from plumbline.contract.task import Predictor
 from tasks.filter_design.data import Specification, list_columns
 from tasks.filter_design.scoring.oracle import (
     TOLERANCE_DB,
@@ -40,19 +40,8 @@ def judge_specifications(
     """Ask for designs without their yield, and judge the best design of each answer."""
     columns = list_columns(specifications)
     answers = predictor.predict(columns, designs=NUM_DESIGNS, draws=0, **params)
-    return judge_answers(columns, specifications, answers)
-
-
-def judge_answers(
-    columns: Columns, specifications: Sequence[Specification], answers: Mapping[str, list[Any]]
-) -> list[Verdict]:
-    """Judge the best design of each answer; ValueError where there are more than were asked for."""
-    return [
-        _judge_row(row, specification, answer)
-        for row, (specification, answer) in enumerate(
-            zip(specifications, iterate_answers(answers), strict=True)
-        )
-    ]
+    rows = zip(specifications, iterate_answers(answers), strict=True)
+    return [judge_answer(specification, answer) for specification, answer in rows]
 
 
 def iterate_answers(answers: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -67,10 +56,11 @@ def find_fault(specification: Specification, ladder: LadderDesign) -> str | None
     return fault or describe_other_part(specification.series, ladder)
 
 
-def _judge_row(row: int, specification: Specification, answer: Mapping[str, Any]) -> Verdict:
+def judge_answer(specification: Specification, answer: Mapping[str, Any]) -> Verdict:
+    """Judge the best design of an answer; ValueError where there are more than were asked for."""
     designs = answer["designs"]
     if len(designs) > NUM_DESIGNS:
-        raise ValueError(f"row {row}: {len(designs)} designs; {NUM_DESIGNS} were asked for")
+        raise ValueError(f"{len(designs)} designs; {NUM_DESIGNS} were asked for")
     best, margin = None, WORST_DB
     for design in designs:
         ladder = read_ladder(design)

@@ -18,7 +18,6 @@ from tasks.filter_design.scoring.judgement import Verdict, judge_specifications
 from tasks.filter_design.scoring.tables import (
     draw_responses,
     estimate_yields,
-    list_parts,
 )
 
 if TYPE_CHECKING:
@@ -102,7 +101,6 @@ def _collect_tables(
         "by_budget": _try_budgets(specifications[:num_tried], verdicts[:num_tried], predictor),
         "slack": pd.DataFrame(slack),
         "responses": draw_responses(specifications, verdicts),
-        "parts": list_parts(specifications, verdicts),
         "yields": estimate_yields(specifications, predictor),
     }
 

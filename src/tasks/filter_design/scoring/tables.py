@@ -70,31 +70,6 @@ def draw_responses(
     return pd.concat(tables, ignore_index=True)
 
 
-def list_parts(
-    specifications: Sequence[Specification], verdicts: Sequence[Verdict]
-) -> "pd.DataFrame":
-    """Return the parts of the design with the most margin, branch by branch."""
-    import pandas as pd
-
-    best = int(np.argmax([verdict.margin_db for verdict in verdicts]))
-    specification, ladder = specifications[best], verdicts[best].ladder
-    columns = ["row", "label", "branch", "in_series", "inductor_nh", "capacitor_pf", "z0_ohm"]
-    if ladder is None:
-        return pd.DataFrame({name: [] for name in columns})
-    inductors, capacitors = list(ladder.inductors), list(ladder.capacitors)
-    rows = []
-    for branch in range(ladder.order):
-        in_series = (branch % 2 == 0) == (ladder.topology == "series_first")
-        both = specification.kind == "band-pass"
-        has_inductor = both or (specification.kind == "low-pass") == in_series
-        has_capacitor = both or not has_inductor
-        inductor = inductors.pop(0) * 1e9 if has_inductor else np.nan
-        capacitor = capacitors.pop(0) * 1e12 if has_capacitor else np.nan
-        name = specification.label
-        rows.append((best, name, branch, in_series, inductor, capacitor, specification.z0_ohm))
-    return pd.DataFrame(rows, columns=columns)
-
-
 def estimate_yields(
     specifications: Sequence[Specification], predictor: Predictor
 ) -> "pd.DataFrame":
