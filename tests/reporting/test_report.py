@@ -640,7 +640,6 @@ DEEP = "[" * 100_000
         '{"verdict": "refuse", "summary": "s", "gates": [{"name": "a", "status": "fail"}]}',
         '{"verdict": "refuse", "summary": "s", "gates": [], "metric": 5, "ranking": ["a"]}',
         '{"verdict": "refuse", "summary": "s", "gates": [], "champion": 5, "candidates": [1]}',
-        '{"verdict": "refuse", "summary": 5, "gates": []}',
         '{"verdict": [], "summary": "s", "gates": []}',
         '{"verdict": "refuse", "summary": "s", "gates": [], "notes": [1]}',
     ],

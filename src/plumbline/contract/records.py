@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
 
+    from plumbline.contract.expectations import Expectation
+
 MAX_FAILURES = 5  # of a behavioural test that are named
 
 
@@ -17,7 +19,7 @@ class Check:
     """One Great Expectations expectation, what it means to a person, and whether it blocks."""
 
     name: str
-    expectation: Any  # an Expectation, or one that Great Expectations built
+    expectation: "Expectation"
     severity: Literal["blocking", "warning"]
     title: str
     remedy: str

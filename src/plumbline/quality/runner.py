@@ -7,11 +7,10 @@ import math
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.expectations import Expectation
 from plumbline.contract.records import Check
 from plumbline.contract.rows import RowBatches
 from plumbline.quality.findings_database import TABLE, open_database
@@ -70,7 +69,7 @@ def run_checks(
 
 def digest_suite(checks: Sequence[Check]) -> str:
     """Compute the SHA-256 of names, severities and expectations: it shows a weakened suite."""
-    declared = [[check.name, check.severity, _declare(check)] for check in checks]
+    declared = [[check.name, check.severity, asdict(check.expectation)] for check in checks]
     return hashlib.sha256(json.dumps(declared, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -80,7 +79,7 @@ def _ask_great_expectations(
     """Return Great Expectations' answers as plain JSON values, by the name of the check."""
     import pandas as pd
 
-    with silence_library():
+    with _silence_library():
         import great_expectations as gx
 
         context = gx.get_context(mode="ephemeral")
@@ -112,7 +111,7 @@ def _run_checkpoint(
     """Ask all checks of one batch definition of Great Expectations."""
     import great_expectations as gx
 
-    expectations = [_label_expectation(check) for check in checks]
+    expectations = [_build_expectation(check) for check in checks]
     suite = gx.ExpectationSuite(name="suite", expectations=expectations)
     definition = gx.ValidationDefinition(
         name="validate", data=batch, suite=context.suites.add(suite)
@@ -134,7 +133,7 @@ def _run_checkpoint(
 
 
 @contextmanager
-def silence_library() -> Iterator[None]:
+def _silence_library() -> Iterator[None]:
     """Hide the library's own log lines and the deprecation warnings of what it imports."""
     logger = logging.getLogger("great_expectations")
     level = logger.level
@@ -147,40 +146,19 @@ def silence_library() -> Iterator[None]:
         logger.setLevel(level)
 
 
-def _label_expectation(check: Check) -> Any:
-    severity = "critical" if check.severity == "blocking" else "warning"
-    update = {"meta": {"check": check.name}, "severity": severity, "id": None}
-    return _build_expectation(check.expectation).copy(update=update)
-
-
-def _build_expectation(declared: Any) -> Any:
-    """Return what Great Expectations asks; a task may have built it itself."""
-    if not isinstance(declared, Expectation):
-        return declared
+def _build_expectation(check: Check) -> Any:
+    """Return what Great Expectations asks."""
     from great_expectations.expectations.registry import get_expectation_impl
     from great_expectations.expectations.row_conditions import Column
 
-    condition = {}
+    declared = check.expectation
+    options = dict(declared.options)
     if declared.rows is not None:
         column, values = declared.rows
-        condition["row_condition"] = Column(column).is_in(list(values))
-    return get_expectation_impl(declared.kind)(**declared.options, **condition)
-
-
-def _declare(check: Check) -> Any:
-    """Return the expectation as Great Expectations writes it, which omits `mostly` of 1."""
-    if not isinstance(check.expectation, Expectation):
-        options = check.expectation.configuration.kwargs
-        given = {name: value for name, value in options.items() if value is not None}
-        return [check.expectation.expectation_type, given]
-    given = dict(check.expectation.options)
-    if given.get("mostly") == 1:
-        del given["mostly"]
-    if check.expectation.rows is not None:
-        column, values = check.expectation.rows
-        condition = {"column": {"name": column}, "operator": "IN", "parameter": list(values)}
-        given["row_condition"] = {**condition, "type": "comparison"}
-    return [check.expectation.kind, given]
+        options["row_condition"] = Column(column).is_in(list(values))
+    severity = "critical" if check.severity == "blocking" else "warning"
+    meta = {"check": check.name}
+    return get_expectation_impl(declared.kind)(**options, meta=meta, severity=severity)
 
 
 def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:
@@ -255,19 +233,14 @@ def _describe_threshold(options: Mapping[str, Any]) -> str:
 
 def _pick_examples(rows: Sequence[Mapping[str, Any]]) -> tuple[FailingRow, ...]:
     """Pick up to MAX_EXAMPLES failing rows; those with a value not yet shown are first."""
-    shown: set[str] = set()
-    new: list[FailingRow] = []
-    repeated: list[FailingRow] = []
+    examples: dict[str, list[FailingRow]] = {}  # by value
     for row in rows:
         values = [_format_value(cell) for name, cell in row.items() if name not in INDEX]
         value = values[0] if values else ""
         example = FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
-        if value in shown:
-            repeated.append(example)
-        else:
-            new.append(example)
-        shown.add(value)
-    return tuple([*new, *repeated][:MAX_EXAMPLES])
+        examples.setdefault(value, []).append(example)
+    first = [rows[0] for rows in examples.values()]
+    return tuple([*first, *(row for rows in examples.values() for row in rows[1:])][:MAX_EXAMPLES])
 
 
 def _format_value(value: Any) -> str:
