@@ -19,7 +19,7 @@ from plumbline import bundle
 from plumbline.contract.errors import AbsentVersionError, BundleError, JournalError, RegistryError
 from plumbline.process.files import digest_path
 from plumbline.registry import model_versions
-from plumbline.registry.reader import addresses, artifacts, connection, database, rest, stores
+from plumbline.registry.reader import addresses, artifacts, database, rest, stores
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
 pytestmark = pytest.mark.filterwarnings(
@@ -95,7 +95,7 @@ def test_sqlite(here: Path) -> None:
         add_version(here, slope)
     make_first_champion("2")
     before = (here / "mlruns/mlflow.db").read_bytes()
-    store = connection.connect_store()
+    store = stores.connect_store()
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
     assert (here / "mlruns/mlflow.db").read_bytes() == before
@@ -110,10 +110,10 @@ def test_a_database_that_is_not_there_is_not_made(
     with pytest.raises(
         RegistryError, match=r"mlflow\.db cannot be read \(unable to open database file\)"
     ):
-        connection.connect_store().find_version(asked("/1"))
+        stores.connect_store().find_version(asked("/1"))
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{here}/a?b#c%20.db")
     with pytest.raises(RegistryError, match="cannot be read"):
-        connection.connect_store().find_version(asked("/1"))
+        stores.connect_store().find_version(asked("/1"))
     assert not list(here.iterdir())
 
 
@@ -125,7 +125,7 @@ def test_other_registries_are_reported_without_password(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
     with pytest.raises(RegistryError, match="plumbline reads a registry at http") as refused:
-        connection.connect_store()
+        stores.connect_store()
     assert "secret" not in str(refused.value)
 
 
@@ -240,7 +240,7 @@ def test_a_password_in_the_address_is_sent_and_not_shown(
     with answering((500, {}, b"")) as (address, requests):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address.replace("://", "://me:se%40cret@"))
         with pytest.raises(RegistryError, match=r"http://me:\*\*\*@127") as refused:
-            connection.connect_store().find_version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
     assert "cret" not in str(refused.value)
     assert requests[0][1] == basic("me:se@cret")
 
@@ -253,7 +253,7 @@ def test_no_redirect_is_followed(here: Path, monkeypatch: pytest.MonkeyPatch) ->
     ):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         with pytest.raises(RegistryError, match=r"cannot be read \(HTTP Error 302"):
-            connection.connect_store().find_version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
         with pytest.raises(RegistryError, match="cannot be fetched"):
             artifacts.fetch_artifact(
                 rest.RestStore(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 10
@@ -292,55 +292,8 @@ def test_answers_that_are_none_are_reported(
     with answering(answer) as (address, _):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         with pytest.raises(RegistryError, match=f"{address} cannot be read") as refused:
-            connection.connect_store().find_version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
     assert len(str(refused.value)) < 400
-
-
-@pytest.mark.parametrize(
-    ("version", "reason"),
-    [
-        ({"name": "another", "version": "1"}, "about model 'another', not "),
-        ({"name": NAME, "version": "2"}, "about version '2', not 1"),
-        ({"name": NAME, "version": "1\n"}, "is not the number of a version"),
-        ({"name": NAME, "version": "-1"}, "is not the number of a version"),
-        ({"version": "1"}, "'name'"),
-    ],
-)
-def test_an_answer_about_something_else_is_reported(
-    version: dict[str, str], reason: str, here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    body = json.dumps({"model_version": version}).encode()
-    with answering((200, {}, body)) as (address, _):
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        with pytest.raises(RegistryError, match=reason):
-            connection.connect_store().find_version(asked("/1"))
-
-
-def test_an_answer_about_another_run_is_reported(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    version = {"model_version": {"name": NAME, "version": "1", "run_id": "one"}}
-    package = {"artifact_uri": "mlflow-artifacts:/1"}
-    run = {"run": {"info": {"run_id": "other", "artifact_uri": "mlflow-artifacts:/2"}}}
-    answers = [(200, {}, json.dumps(body).encode()) for body in (version, package, run)]
-    with answering(*answers) as (address, _):
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        with pytest.raises(RegistryError, match="about run 'other', not one"):
-            connection.connect_store().find_version(asked("/1"))
-
-
-def test_a_logged_model_that_is_not_there_is_named(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    version = {"model_version": {"name": NAME, "version": "1"}}
-    package = {"artifact_uri": "models:/m-1"}
-    absent = b'{"error_code": "RESOURCE_DOES_NOT_EXIST"}'
-    answers = [(200, {}, json.dumps(body).encode()) for body in (version, package)]
-    with answering(*answers, (404, {}, absent)) as (address, _):
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-        reason = f"models:/{NAME}@champion: version 1 is there, its logged model m-1 is not, in "
-        with pytest.raises(AbsentVersionError, match=reason):
-            connection.connect_store().find_version(asked("@champion"))
 
 
 def test_a_server_that_is_silent_is_not_waited_for_without_end(
@@ -350,7 +303,7 @@ def test_a_server_that_is_silent_is_not_waited_for_without_end(
     with socket.create_server(("127.0.0.1", 0)) as silent:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
         with pytest.raises(RegistryError, match="cannot be read"):
-            connection.connect_store().find_version(asked("/1"))
+            stores.connect_store().find_version(asked("/1"))
 
 
 def test_a_store_that_drips_is_unreachable(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -380,7 +333,7 @@ def is_read_as_mlflow_reads_it(here: Path) -> None:
     for slope in (1, 2):
         add_version(here, slope)
     make_first_champion("1")
-    store = connection.connect_store()
+    store = stores.connect_store()
     says_what_mlflow_says(store, here)
     refuses_what_is_not_there(store)
 

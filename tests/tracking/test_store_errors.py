@@ -14,7 +14,7 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.registry import journal, model_versions
 from plumbline.registry.reader import sqlite_files
 from plumbline.registry.reader.addresses import parse_address
-from plumbline.registry.reader.connection import connect_store
+from plumbline.registry.reader.stores import connect_store
 from plumbline.tracking.store_errors import is_store_error, shorten_error
 
 REMEDY = "another process writes to it, or was stopped while it did; wait for that process, or end"

@@ -75,7 +75,6 @@ class Desk:
         self.client.set_registered_model_tag(self.model, INTENT_TAG, intent)
         entry = self._append(decision)
         self._apply(entry)
-        model_versions.note_decision(self.client, entry)
         return entry
 
     def note(self, decision: Decision) -> Entry:

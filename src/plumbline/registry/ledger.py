@@ -14,7 +14,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.errors import JournalIntegrityError
 from plumbline.registry import journal
 from plumbline.registry.actor import find_actor
 
@@ -149,17 +148,11 @@ def _read_rows(connection: "Connection") -> list[dict[str, Any]]:
     from sqlalchemy import inspect
 
     table = _build_table()
-    try:
-        with connection.begin():
-            if not inspect(connection).has_table(table.name):
-                return []
-            query = table.select().order_by(table.c.number)
-            return [dict(row) for row in connection.execute(query).mappings()]
-    except UnicodeDecodeError as error:
-        raise JournalIntegrityError(
-            f"the looks at test splits are damaged (not UTF-8: {error.reason}); restore the "
-            "journal's database from a backup"
-        ) from None
+    with connection.begin():
+        if not inspect(connection).has_table(table.name):
+            return []
+        query = table.select().order_by(table.c.number)
+        return [dict(row) for row in connection.execute(query).mappings()]
 
 
 def _read_uses(connection: "Connection") -> list[SplitUse]:

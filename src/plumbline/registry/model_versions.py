@@ -3,22 +3,20 @@
 Versions are opened without MLflow: see `plumbline.registry.reader`.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import RegistryError
-from plumbline.registry import version_description
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG, describe_registry
 from plumbline.tracking import mlflow_client, store_errors, store_location
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-    from plumbline.registry.journal import Entry
-
+# A table of MLflow's holds so much: PostgreSQL refuses more, SQLite does not.
+MAX_DESCRIPTION = 5000  # characters
+CUT = "\n\n(The rest of the card is in `model_card.md` of the package.)\n"
 NO_MODEL = "name = ''"  # MLflow would read all versions of a model that it finds
-log = logging.getLogger(__name__)
 
 
 def connect_registry() -> "MlflowClient":
@@ -92,32 +90,19 @@ def add_version(
     """
     ensure_model(client, name)
     tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
-    description = version_description.build_description(card)
+    description = build_description(card)
     with mlflow_client.send_once():
         return client.create_model_version(
             name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
         )
 
 
-def note_decision(client: "MlflowClient", entry: "Entry") -> None:
-    """Add a decision to the description of the version that it made champion, for people to read.
-
-    Decisions are read from the journal: a failure here is logged, and the decision is valid.
-    """
-    from mlflow.exceptions import MlflowException
-
-    reason = " ".join(entry.reason.replace("`", "'").split()) or "no reason"
-    line = (
-        f"- {entry.at[:10]}: {entry.action} {entry.previous} -> {entry.version} "
-        f"by `{entry.actor}`, journal entry {entry.number}: `{reason}`"
-    )
-    try:
-        before = client.get_model_version(entry.model, entry.version).description or ""
-        after = version_description.add_decision(before, line)
-        client.update_model_version(entry.model, entry.version, after)
-    except MlflowException as error:
-        failure = store_errors.shorten_error(error)
-        log.warning("the description of version %s is as it was (%s)", entry.version, failure)
+def build_description(card: str) -> str:
+    """Return a model card as the description of a version; one that is too long is cut."""
+    if len(card) <= MAX_DESCRIPTION:
+        return card
+    fitting = card[: MAX_DESCRIPTION - len(CUT)]
+    return (fitting.rpartition("\n")[0] or fitting) + CUT
 
 
 def find_alias_holder(client: "MlflowClient", name: str, alias: str) -> Any | None:

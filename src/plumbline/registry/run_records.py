@@ -9,7 +9,7 @@ from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract.errors import RegistryError
 from plumbline.process.files import digest_path
 from plumbline.registry.reader import artifacts
-from plumbline.registry.reader.connection import connect_store
+from plumbline.registry.reader.stores import connect_store
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

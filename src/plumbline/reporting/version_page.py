@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.evidence.tracked_metrics import list_metrics
-from plumbline.registry.version_description import build_description
+from plumbline.registry.model_versions import build_description
 from plumbline.reporting.model_card import render_card
 from plumbline.tracking.batches import write_metrics
 

@@ -1,9 +1,9 @@
 """A registry in SQLite or PostgreSQL, read by SQL, without MLflow."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader import artifacts
@@ -18,7 +18,7 @@ from plumbline.registry.reader.stores import (
 from plumbline.tracking import store_errors
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, RowMapping, Select, TableClause
+    from sqlalchemy import Connection, Engine, RowMapping, TableClause
 
 WORKSPACE = "default"
 DELETED = "Deleted_Internal"  # what MLflow writes in place of removing a version
@@ -32,10 +32,6 @@ COLUMNS = {
     "logged_models": ("model_id", "artifact_location"),
     "runs": ("run_uuid", "artifact_uri"),
 }  # fmt: skip
-
-
-class _DamagedValueError(Exception):
-    """A value of another type than its column: SQLite reads bytes where a bit of a text flipped."""
 
 
 class DatabaseStore:
@@ -70,7 +66,7 @@ class DatabaseStore:
             tags.c.name == address.name, tags.c.key == key, tags.c.workspace == WORKSPACE
         )
         with self._connect(address) as connection:
-            value: str | None = _read_value(connection, query)
+            value: str | None = connection.scalar(query)
             return value
 
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
@@ -87,8 +83,6 @@ class DatabaseStore:
         except SQLAlchemyError as error:
             reason = store_errors.shorten_error(getattr(error, "orig", None) or error)
             raise build_unreadable_error(address, reason) from None
-        except (_DamagedValueError, UnicodeDecodeError) as error:  # the latter: of definitions
-            raise build_unreadable_error(address, str(error)) from None
 
 
 def _create_engine(uri: str) -> "Engine":
@@ -131,7 +125,7 @@ def _read_alias(connection: "Connection", address: VersionAddress) -> str:
         aliases.c.alias == address.alias,
         aliases.c.workspace == WORKSPACE,
     )
-    number = _read_value(connection, select(aliases.c.version).where(*wanted))
+    number = connection.scalar(select(aliases.c.version).where(*wanted))
     if number is None:
         raise build_absent_error(address)
     return str(number)
@@ -147,8 +141,7 @@ def _read_version(connection: "Connection", name: str, number: int) -> "RowMappi
         versions.c.workspace == WORKSPACE,
         versions.c.current_stage != DELETED,
     )
-    rows = _read_rows(connection, select(versions).where(*wanted))
-    return rows[0] if rows else None
+    return connection.execute(select(versions).where(*wanted)).mappings().first()
 
 
 def _read_tags(connection: "Connection", name: str, number: int) -> dict[str, str]:
@@ -156,8 +149,8 @@ def _read_tags(connection: "Connection", name: str, number: int) -> dict[str, st
 
     tags = _build_table("model_version_tags")
     wanted = (tags.c.name == name, tags.c.version == number, tags.c.workspace == WORKSPACE)
-    rows = _read_rows(connection, select(tags.c.key, tags.c.value).where(*wanted))
-    return {row["key"]: row["value"] or "" for row in rows}
+    rows = connection.execute(select(tags.c.key, tags.c.value).where(*wanted))
+    return {key: value or "" for key, value in rows}
 
 
 def _read_logged_location(connection: "Connection", source: str) -> str:
@@ -166,7 +159,7 @@ def _read_logged_location(connection: "Connection", source: str) -> str:
 
     models = _build_table("logged_models")
     wanted = models.c.model_id == source.removeprefix("models:/")
-    location = _read_value(connection, select(models.c.artifact_location).where(wanted))
+    location = connection.scalar(select(models.c.artifact_location).where(wanted))
     return str(location or source)
 
 
@@ -175,25 +168,6 @@ def _read_run_location(connection: "Connection", run_id: str | None) -> str | No
 
     runs = _build_table("runs")
     wanted = runs.c.run_uuid == run_id
-    location: str | None = _read_value(connection, select(runs.c.artifact_uri).where(wanted))
+    location: str | None = connection.scalar(select(runs.c.artifact_uri).where(wanted))
     return location
 
-
-def _read_value(connection: "Connection", query: "Select[Any]") -> Any:
-    """Read the one value of a query; None where there is no row."""
-    rows = _read_rows(connection, query)
-    return next(iter(rows[0].values())) if rows else None
-
-
-def _read_rows(connection: "Connection", query: "Select[Any]") -> "Sequence[RowMapping]":
-    """Read the rows of a query. _DamagedValueError where a value has not the type of its column."""
-    rows = connection.execute(query).mappings().all()
-    for row in rows:
-        for name, value in row.items():
-            expected = int if name == "version" else str
-            if value is not None and not isinstance(value, expected):
-                raise _DamagedValueError(
-                    f"{name}: found {value!r:.40}, expected a value of type {expected.__name__}: "
-                    "the database is damaged, restore it from a backup"
-                )
-    return rows

@@ -12,8 +12,7 @@ from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.process.files import digest_path
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG
-from plumbline.registry.reader.connection import connect_store
-from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.registry.reader.stores import RegisteredVersion, connect_store
 
 EVIDENCE_SIGNATURE = "evidence.sig"
 MAX_EVIDENCE = 256 << 20  # bytes

@@ -1,4 +1,4 @@
-"""What a registry is to its readers, and the errors of one that has no such version."""
+"""What a registry is to its readers, who need no MLflow: its import takes seconds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from typing import IO, Protocol
 
 from plumbline.contract.errors import AbsentVersionError, RegistryError
 from plumbline.registry.reader.addresses import VersionAddress, describe_registry
+from plumbline.tracking import moved_store, store_location
 
 TIMEOUT_S = 10
 
@@ -49,15 +50,9 @@ def build_absent_error(address: VersionAddress) -> AbsentVersionError:
         reason = f"no version has the alias {address.alias}"
     else:
         reason = f"there is no version {address.number}"
-    return _build_absent_error(address, reason)
-
-
-def build_absent_package_error(
-    address: VersionAddress, number: str, model_id: str
-) -> AbsentVersionError:
-    """The error for a version whose logged model, which has its package, was deleted."""
-    reason = f"version {number} is there, its logged model {model_id} is not,"
-    return _build_absent_error(address, reason)
+    return AbsentVersionError(
+        f"{address}: {reason} in {describe_registry()}; train and register one with `dvc repro`"
+    )
 
 
 def build_unreadable_error(address: VersionAddress, reason: str) -> RegistryError:
@@ -68,7 +63,19 @@ def build_unreadable_error(address: VersionAddress, reason: str) -> RegistryErro
     )
 
 
-def _build_absent_error(address: VersionAddress, reason: str) -> AbsentVersionError:
-    return AbsentVersionError(
-        f"{address}: {reason} in {describe_registry()}; train and register one with `dvc repro`"
+def connect_store() -> RegistryStore:
+    """Connect to the registry that MLFLOW_TRACKING_URI names, or to the checkout's own."""
+    uri = store_location.find_uri()
+    if uri.startswith(("http://", "https://")):
+        from plumbline.registry.reader.rest import RestStore
+
+        return RestStore(uri)
+    if uri.startswith(("sqlite:///", "postgresql")):
+        from plumbline.registry.reader.database import DatabaseStore
+
+        moved_store.follow_move()
+        return DatabaseStore(uri)
+    raise RegistryError(
+        f"{describe_registry()}: plumbline reads a registry at http://, https://, sqlite:/// or "
+        "postgresql://; set MLFLOW_TRACKING_URI to one of these"
     )

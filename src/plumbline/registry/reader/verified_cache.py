@@ -24,9 +24,8 @@ from plumbline.registry.reader.addresses import (
     parse_address,
 )
 from plumbline.registry.reader.cache_folder import CacheFolder, KeptVersion
-from plumbline.registry.reader.connection import connect_store
 from plumbline.registry.reader.run_files import read_evidence, require_signed_evidence
-from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore
+from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore, connect_store
 
 log = logging.getLogger(__name__)
 

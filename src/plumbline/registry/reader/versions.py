@@ -31,10 +31,9 @@ from plumbline.registry.reader.addresses import (
     BUNDLE_TAG,
     parse_address,
 )
-from plumbline.registry.reader.connection import connect_store
 from plumbline.registry.reader.loading import load_predictor
 from plumbline.registry.reader.run_files import read_evidence, require_signed_evidence
-from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.registry.reader.stores import RegisteredVersion, connect_store
 
 Command = Literal["predict", "evaluate", "promote", "rollback", "reproduce", "sign", "doctor"]
 
