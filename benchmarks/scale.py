@@ -36,9 +36,8 @@ task = load_task(params.task).configure(params)
 """
 # The gate `leakage` asks for no more than this of the examples.
 FIND_LEAKS = """
-from plumbline.evidence.leaks import find_leaks
 
-find_leaks(params, task)
+task.expectations.find_leaks(params, layout.EXAMPLES)
 """
 READ_MANIFEST = """
 manifest = Manifest(layout.MANIFEST)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plumbline.contract.records import Scores
-from plumbline.evidence.disagreement import NUM_ROWS, measure_disagreement
+from plumbline.evidence.champion import NUM_ROWS, measure_disagreement
 
 
 class Slope:

@@ -18,8 +18,8 @@ from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.gates.question import DISPROOF_LEVEL
 from plumbline.evidence.gates.remedies import REMEDIES
+from plumbline.evidence.judge import summarise_verdict
 from plumbline.evidence.uncertainty import SelectiveAnswers
-from plumbline.evidence.verdict import summarise_verdict
 from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval

@@ -10,7 +10,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Metric
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.gates.limits import REFERENCE, describe_loosened, find_loosened
-from plumbline.evidence.verdict import summarise_verdict
+from plumbline.evidence.judge import summarise_verdict
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 from tasks.answer_consensus.params import ConsensusParams

@@ -215,7 +215,7 @@ def test_evidence_that_is_not_signed_promotes_nothing(task: Task, keys: Path) ->
     with pytest.raises(BundleError, match="has no valid signature"):
         promote_with_override(task)
     signature.write_bytes(kept)
-    run_files.require_signed_evidence(version, keys / "ours.pub")
+    run_files.read_evidence(version, keys / "ours.pub")
 
 
 def digests() -> list[str]:

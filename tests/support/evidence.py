@@ -14,7 +14,6 @@ from plumbline.evidence import document, gates, withholding
 from plumbline.evidence.content import describe_judgement, list_bundles
 from plumbline.evidence.gather import digest_files
 from plumbline.evidence.judge import judge
-from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.records import (
     ChampionFacts,
     DataFacts,
@@ -141,7 +140,7 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
         validation={"accepted": True, "suite": "", "checks": [CHECK], **digests},
         suite="",
         checks={"range": "blocking"},
-        leaks=tuple(find_leaks(params, task)),
+        leaks=tuple(task.expectations.find_leaks(params, layout.EXAMPLES)),
         look=_record_look(params),
     )
     runtime = RuntimeFacts(

@@ -8,8 +8,8 @@ from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
+from plumbline.contract.verdict import EXIT_CODES
 from plumbline.evidence import document
-from plumbline.evidence.verdict import EXIT_CODES
 from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json
 from plumbline.registry import journal_rules, promotion

@@ -26,9 +26,9 @@ def show_verdict(
     """
     from plumbline.ci import workflow_report
     from plumbline.contract.loading import load_params, load_task
+    from plumbline.contract.verdict import EXIT_CODES
     from plumbline.evidence import document
     from plumbline.evidence.gates.remedies import list_failures
-    from plumbline.evidence.verdict import EXIT_CODES
     from plumbline.evidence.verify import verify_evidence
     from plumbline.evidence.withholding import withhold_figures
 

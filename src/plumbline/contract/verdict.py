@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 Verdict = Literal["promote", "keep", "refuse"]
 STATUSES = ("pass", "fail", "not-applicable")
+EXIT_CODES = {"promote": 0, "keep": 10, "refuse": 20, "error": 1}  # error: no verdict was reached
 COMPARISON = "champion"  # the gate whose failure lets the champion stay
 
 

@@ -1,4 +1,4 @@
-"""The champion in an evaluation: its predictor, and what it was made from."""
+"""The champion in an evaluation: its predictor, what it was made from, how it answers otherwise."""
 
 import contextlib
 import tempfile
@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plumbline.contract import layout
+from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
 from plumbline.contract.manifest import Manifest
-from plumbline.contract.task import Predictor, Task
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Columns, Predictor, Task, count_rows
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.document import FORMAT
 from plumbline.registry import promotion
@@ -18,6 +22,9 @@ from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.tables.manifests import compare_manifests
+
+FIELD = "label"  # of an output, at any depth
+NUM_ROWS = 500  # asked of both where scores hold no answers: their share to within 4 points
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,18 @@ class ChampionOrigin:
     lag: float | None
     params: Mapping[str, Any] | None
     data_changes: Mapping[str, Any] | None  # since then, as `compare_manifests` counts them
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """How many of `num_rows` rows of the test split two predictors answer differently."""
+
+    num_rows: int
+    num_differing: int
+
+    def describe(self) -> dict[str, Any]:
+        """Return what evidence says of it: the share, and the number of rows it is of."""
+        return {"disagreement": self.num_differing / self.num_rows, "num_rows": self.num_rows}
 
 
 @dataclass(frozen=True)
@@ -79,6 +98,39 @@ def require_format(label: str, evidence: Mapping[str, Any]) -> None:
         )
 
 
+def rename_answers(predictor: Predictor, renames: Mapping[str, str]) -> Predictor:
+    """Return a predictor that answers as `predictor`, but calls classes by their new names.
+
+    `renames` maps old names to new ones; names may be exchanged.
+    """
+    return _RenamingPredictor(predictor, renames) if renames else predictor
+
+
+def count_disagreement(ours: Scores, theirs: Scores) -> Disagreement | None:
+    """Count the rows with different answers; None where the scores hold no answers."""
+    one, other = (scores.per_example.get("predicted") for scores in (ours, theirs))
+    if one is None or other is None:
+        return None
+    return Disagreement(len(one), int(np.sum(np.asarray(one) != np.asarray(other))))
+
+
+def measure_disagreement(
+    scores: tuple[Scores, Scores], predictors: tuple[Predictor, Predictor], inputs: Columns
+) -> Disagreement:
+    """Count the test rows with different answers; both scores are in one order of rows.
+
+    Where the scores hold no answers (`predicted`), both predictors are asked every n-th row, and
+    their answers are compared as the server compares those of a canary.
+    """
+    counted = count_disagreement(*scores)
+    if counted is not None:
+        return counted
+    step = max(1, count_rows(inputs) // NUM_ROWS)
+    rows = {name: list(values[::step]) for name, values in inputs.items()}
+    answers = [predictor.predict(rows) for predictor in predictors]
+    return Disagreement(count_rows(rows), count_differing_rows(*answers))
+
+
 def _read_origin(
     version: RegisteredVersion, task: Task[Any], slices: Sequence[str]
 ) -> ChampionOrigin:
@@ -123,3 +175,29 @@ def _fetch_making(
         remedy = "promote a version whose manifest is whole"
         now = Manifest(layout.MANIFEST)
         return load_yaml(params), compare_manifests(Manifest(manifest, remedy), now, slices)
+
+
+class _RenamingPredictor:
+    def __init__(self, predictor: Predictor, renames: Mapping[str, str]) -> None:
+        self._predictor = predictor
+        self._renames = renames
+
+    @property
+    def forms(self) -> Sequence[str]:
+        return self._predictor.forms
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        answers = self._predictor.predict(columns, **params)
+        return {name: self._rename(value, name == FIELD) for name, value in answers.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+    def _rename(self, value: Any, is_label: bool) -> Any:
+        if isinstance(value, Mapping):
+            return {name: self._rename(inner, name == FIELD) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self._rename(inner, is_label) for inner in value]
+        if is_label and isinstance(value, str):
+            return self._renames.get(value, value)
+        return value

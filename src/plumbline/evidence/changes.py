@@ -1,7 +1,6 @@
 """What changed since the champion was made: params, code, and the answers to examples."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -40,7 +39,8 @@ def compare_code(
 
     Keys: from, to, from_dirty, to_dirty, commits, files. With `new_dirty` the working tree, new
     files included, takes the place of `new`. `added` and `removed` count lines; they are None for a
-    binary file. Where git cannot compare, `unknown` says why, in place of commits and files.
+    binary file and a new one. Where git cannot compare, `unknown` says why, in place of commits and
+    files.
     """
     compared: dict[str, Any] = {
         "from": old,
@@ -60,7 +60,8 @@ def compare_code(
         return compared | {"unknown": f"git cannot compare {old} with {new}"}
     files = [_parse_numstat(line) for line in listed.split("\0") if line]
     if new_dirty:
-        files += _list_untracked()
+        untracked = ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
+        files += [_parse_numstat(f"-\t-\t{path}") for path in untracked.split("\0") if path]
     return compared | {"commits": int(commits), "files": files}
 
 
@@ -119,23 +120,7 @@ def _parse_numstat(line: str) -> dict[str, Any]:
 
 
 def _parse_count(text: str) -> int | None:
-    return None if text == "-" else int(text)  # a binary file
-
-
-def _list_untracked() -> list[dict[str, Any]]:
-    listed = ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
-    files = []
-    for path in filter(None, listed.split("\0")):
-        added = _count_lines(Path(path))
-        files.append({"path": show_file_name(path), "added": added, "removed": 0})
-    return files
-
-
-def _count_lines(path: Path) -> int:
-    """Count lines as git does: a link is its target, a nested repository its commit, one line."""
-    if path.is_symlink() or path.is_dir():
-        return 1
-    return len(path.read_bytes().splitlines())
+    return None if text == "-" else int(text)
 
 
 def _compute_gains(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> np.ndarray:

@@ -11,9 +11,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, StaleEvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.contract.verdict import decide_verdict, read_statuses
 from plumbline.evidence.changes import compare_params
-from plumbline.evidence.gates import GATES
 from plumbline.process.files import digest_path, read_json_object
 from plumbline.process.lineage import collect_lineage
 from plumbline.sources.shown_params import hide_secrets_in_values
@@ -74,15 +72,14 @@ def seal_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
 def read_evidence(params: Params) -> dict[str, Any]:
     """Read reports/evidence.json, if it is whole and is about the files here and about `params`.
 
-    Nothing in it is believed that follows from the rest: the verdict is derived from the gates,
-    of which each has to be there once. Raises EvidenceError that says what is missing, changed or
-    out of date: StaleEvidenceError where other files or params than the evaluation's are here.
+    What follows from the rest is derived again by `verify`. Raises EvidenceError that says what is
+    missing, changed or out of date: StaleEvidenceError where other files or params than the
+    evaluation's are here.
     """
     evidence = _parse_evidence()
     if evidence["verdict"] == "error":
         return evidence
     _require_keys(evidence, KEYS)
-    _check_verdict(evidence)
     _check_digests(evidence)
     _check_params(evidence, params)
     return evidence
@@ -153,28 +150,6 @@ def _require_keys(evidence: Mapping[str, Any], keys: Collection[str]) -> None:
         raise EvidenceError(
             f"{layout.EVIDENCE}: has no {', '.join(missing)}: what is missing cannot be "
             f"compared; {REMEDY}"
-        )
-
-
-def _check_verdict(evidence: Mapping[str, Any]) -> None:
-    """Derive the verdict from the gates, and compare."""
-    try:
-        statuses = read_statuses(evidence)
-    except ValueError as error:
-        raise EvidenceError(f"{layout.EVIDENCE}: damaged ({error}); {REMEDY}") from None
-    names = [gate.name for gate in GATES]
-    unknown = sorted(statuses.keys() - set(names))
-    missing = [name for name in names if name not in statuses]
-    if missing or unknown:
-        lists = f"without {', '.join(missing)}" if missing else f"with {', '.join(unknown)}"
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: its gates are not those of this version ({lists}); {REMEDY}"
-        )
-    verdict = decide_verdict(statuses)
-    if evidence["verdict"] != verdict:
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: says {evidence['verdict']!r}, from its gates follows {verdict}: "
-            f"it was edited; {REMEDY}"
         )
 
 

@@ -11,6 +11,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
+from plumbline.contract.steps import announce
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_bundles
@@ -18,7 +19,6 @@ from plumbline.contract.validation_report import read_validation
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import changes
 from plumbline.evidence.champion import ChampionModel, load_champion
-from plumbline.evidence.leaks import find_leaks
 from plumbline.evidence.records import DataFacts, LookFacts
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
@@ -76,12 +76,13 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     look = ledger.record_look(params.registry.model, use)
     lineage = collect_lineage()
     checks = suite.build_suite(params, task, manifest)
+    announce("looks for leaks between the splits")
     data = DataFacts(
         digests=digest_files(),
         validation=_select_acceptance(validation),
         suite=runner.digest_suite(checks),
         checks={check.name: check.severity for check in checks},
-        leaks=tuple(find_leaks(params, task)),
+        leaks=tuple(task.expectations.find_leaks(params, layout.EXAMPLES)),
         look=LookFacts(
             use.question, use.split, look.number, look.plan, look.first_plan, look.num_splits
         ),

@@ -9,11 +9,10 @@ from plumbline.contract.trainings import list_trainings
 from plumbline.contract.verdict import Verdict, decide_verdict
 from plumbline.evidence.choice import choose, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
-from plumbline.evidence.gates.limits import find_loosened
+from plumbline.evidence.gates.limits import describe_loosened, find_loosened
 from plumbline.evidence.records import Measurements
 from plumbline.evidence.scores import name_answers
 from plumbline.evidence.seeds import choose_shipped
-from plumbline.evidence.verdict import summarise_verdict
 
 
 @dataclass(frozen=True)
@@ -46,6 +45,30 @@ def judge(measured: Measurements, params: Params) -> Judgement:
         summary=summarise_verdict(choice.winner, results, loosened),
         loosened=loosened,
     )
+
+
+def summarise_verdict(
+    winner: str, gates: Sequence[GateResult], loosened: Mapping[str, str] | None = None
+) -> str:
+    """Say the verdict in one sentence, and in another which limits are loosened."""
+    return f"{_summarise_gates(winner, gates)} {describe_loosened(loosened or {})}".strip()
+
+
+def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
+    failed = [gate.name for gate in gates if gate.status == "fail"]
+    num_passed = sum(gate.status == "pass" for gate in gates)
+    num_other = len(gates) - num_passed - len(failed)
+    passed = f"{num_passed} gates passed"
+    if num_other:
+        passed += f", {num_other} did not apply"
+    match decide_verdict({gate.name: gate.status for gate in gates}):
+        case "promote":
+            return f"{winner} may be promoted: {passed}."
+        case "keep":
+            return f"{winner} is sound, but the champion stays: {passed}, champion failed."
+        case "refuse":
+            reason = ", ".join(failed) or "no gate was asked"
+            return f"{winner} must not be promoted: {reason} failed."
 
 
 def _read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:

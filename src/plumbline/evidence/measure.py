@@ -12,9 +12,9 @@ from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_trainings, locate_curve
+from plumbline.evidence.champion import measure_disagreement
 from plumbline.evidence.changes import find_flips
 from plumbline.evidence.choice import choose, put_first
-from plumbline.evidence.disagreement import measure_disagreement
 from plumbline.evidence.forms import compare_export, measure_forms
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.latency import measure_latency

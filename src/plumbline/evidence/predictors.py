@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +13,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import name_candidate
-from plumbline.evidence.renamed_answers import rename_answers
-
-if TYPE_CHECKING:
-    from plumbline.evidence.champion import ChampionModel
+from plumbline.evidence.champion import ChampionModel, rename_answers
 
 
 class GuardedPredictor:
@@ -92,7 +89,7 @@ def open_control(name: str, task: Task[Any], digest: str | None = None) -> Guard
     return GuardedPredictor(f"control {name}", remedy, lambda: _load_checked(folder, task, digest))
 
 
-def guard_champion(champion: "ChampionModel", renames: Mapping[str, str]) -> GuardedPredictor:
+def guard_champion(champion: ChampionModel, renames: Mapping[str, str]) -> GuardedPredictor:
     """Guard the champion's predictor, which is loaded already.
 
     It answers a class of `renames` by its new name: else it would be wrong on every row of it.

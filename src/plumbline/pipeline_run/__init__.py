@@ -3,13 +3,12 @@
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from plumbline.contract import layout
 from plumbline.contract.errors import RefusedError
 from plumbline.contract.loading import load_params
-from plumbline.pipeline_run import dvc_processes
 from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 from plumbline.process import dvc_lock
@@ -87,7 +86,7 @@ def _pass_on_sigterm() -> Iterator[None]:
     """Let SIGTERM end the stage, which then writes its checkpoint; without a stage, end here."""
 
     def terminate(signum: int, frame: FrameType | None) -> None:
-        if not dvc_processes.terminate_stages():
+        if not _terminate_stages():
             raise Terminated
 
     before = signal.signal(signal.SIGTERM, terminate)
@@ -100,3 +99,20 @@ def _pass_on_sigterm() -> Iterator[None]:
         sys.exit(TERMINATED if is_terminated else INTERRUPTED)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _terminate_stages() -> bool:
+    """Send SIGTERM to the stage that DVC runs in this process; return whether there is one.
+
+    The shell between them gets none: it would end, and the stage with it, before that has written
+    its checkpoint.
+    """
+    import psutil
+
+    stages = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if "python" in process.name():
+                process.send_signal(signal.SIGTERM)
+                stages.append(process)
+    return bool(stages)

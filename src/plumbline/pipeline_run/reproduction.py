@@ -3,15 +3,18 @@
 import errno
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.pipeline_run.stage_lines import announce_stages
-from plumbline.pipeline_run.transfer_log import collect_reasons
 from plumbline.process.system_errors import NO_SPACE, explain_system_error
+from plumbline.sources.addresses import hide_secrets_in_text
 
 log = logging.getLogger(__name__)
+# Where DVC logs files that it could not copy.
+LOGGERS = ("dvc_data.hashfile.transfer", "dvc_objects.fs.generic")
 MAX_REASONS = 3  # as many files, as many reasons
 # What a disk refuses; DVC goes on for a moment, and may end with what followed from it.
 DISK_ERRORS = (*NO_SPACE, errno.EFBIG, errno.EIO, errno.EROFS)
@@ -48,7 +51,7 @@ def reproduce(request: RunRequest) -> None:
     from dvc.scm import SCMError
 
     logging.getLogger("dvc").setLevel(logging.ERROR)
-    with collect_reasons() as reasons:
+    with _collect_reasons() as reasons:
         try:
             with Repo() as repo, announce_stages(repo, request) as reproduce_stage:
                 repo.reproduce(
@@ -62,6 +65,33 @@ def reproduce(request: RunRequest) -> None:
             raise _translate(error, reasons) from error
     for reason in reasons[:MAX_REASONS]:
         log.warning("DVC could not copy a file of its cache or of a remote: %s", reason)
+
+
+@contextmanager
+def _collect_reasons() -> Iterator[list[str]]:
+    """Collect why files could not be copied, each reason once, in place of DVC's log.
+
+    DVC goes on where it can; where it cannot, its error may name files and no reason.
+    """
+    reasons: list[str] = []
+
+    def keep_reason(record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            return True
+        reason = hide_secrets_in_text(" ".join(str(error).split()) or type(error).__name__)
+        if reason not in reasons:
+            reasons.append(reason)
+        return False
+
+    loggers = [logging.getLogger(name) for name in LOGGERS]
+    for logger in loggers:
+        logger.addFilter(keep_reason)
+    try:
+        yield reasons
+    finally:
+        for logger in loggers:
+            logger.removeFilter(keep_reason)
 
 
 def _translate(error: Exception, reasons: Sequence[str]) -> Exception:

@@ -7,8 +7,8 @@ from plumbline.contract import layout
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Candidate, Figure
 from plumbline.contract.task import SPLITS, Columns
+from plumbline.contract.verdict import EXIT_CODES
 from plumbline.evidence.gates.remedies import list_failures, name_page
-from plumbline.evidence.verdict import EXIT_CODES
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
 from plumbline.process.files import read_json, write_aside
 from plumbline.reporting.html import render_template

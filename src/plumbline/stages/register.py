@@ -51,8 +51,7 @@ def register(params: Params, task: Task[Params]) -> None:
     """
     experiment.set_marker(present=False)
     if experiment.is_trial_run(params):
-        evidence = document.read_evidence(params)
-        _write_registration(params, evidence, _find_earlier_version(params, evidence))
+        _write_registration(params, document.read_evidence(params), None)
         print("register: inside an experiment of DVC nothing is registered")  # noqa: T201
         return
     evidence = document.read_evidence(params)
@@ -94,21 +93,12 @@ def _register_verified(params: Params, task: Task[Params], evidence: dict[str, A
     name = params.registry.model
     announce(f"brings {evidence['winner']} into the registry")
     with _explain_failures():
-        package = None
-        if _find_earlier_version(params, evidence) is None:
-            package = _prepare_package(params, task, evidence)
+        with open_desk(name) as desk:
+            earlier = registrations.find_version(desk, evidence["digests"]["bundle"])
+        package = None if earlier else _prepare_package(params, task, evidence)
         with open_desk(name) as desk:
             number = _register_winner(desk, params, evidence, package)
     _write_registration(params, evidence, number)
-
-
-def _find_earlier_version(params: Params, evidence: Mapping[str, Any]) -> str | None:
-    """Return the version that has this bundle; None without one, and for a refusal."""
-    if evidence["verdict"] not in ("promote", "keep"):
-        return None
-    with open_desk(params.registry.model) as desk:
-        version = registrations.find_version(desk, evidence["digests"]["bundle"])
-    return str(version.version) if version else None
 
 
 def _verify(evidence: dict[str, Any], params: Params, task: Task[Params]) -> None:

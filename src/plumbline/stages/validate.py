@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
@@ -19,9 +19,6 @@ from plumbline.reporting.html import render_template
 from plumbline.statistics.reach import find_unreachable_limits
 from plumbline.tracking.dataset_facts import describe_dataset
 from plumbline.tracking.records import RUNNING, RunFacts
-
-if TYPE_CHECKING:
-    import numpy as np
 
 NUM_BINS = 24
 MAX_CLASSES = 1000
@@ -173,35 +170,23 @@ def _count_classes(summary: ManifestSummary) -> list[dict[str, Any]]:
     ]
 
 
-def _build_histogram(lengths: Counter[int]) -> dict[str, Any]:
+def _build_histogram(counted: Counter[int]) -> dict[str, Any]:
     """Build a histogram of lengths: each bin has its first and last length, and its rows.
 
     The last bin also takes the longest 0.5 %.
     """
     import numpy as np
 
-    values = np.array(sorted(lengths))
-    counts = np.array([lengths[value] for value in values.tolist()])
-    high = int(_compute_quantile(values, counts, 0.995))
-    positions = np.linspace(min(values[0], high), high + 1, NUM_BINS + 1)
+    lengths = np.repeat([*counted.keys()], [*counted.values()])
+    high = int(np.quantile(lengths, 0.995))
+    positions = np.linspace(min(lengths.min(), high), high + 1, NUM_BINS + 1)
     edges = np.unique(positions.astype(int)).tolist()
-    rows = np.histogram(np.minimum(values, high), bins=edges, weights=counts)[0]
+    rows = np.histogram(np.minimum(lengths, high), bins=edges)[0]
     bins = [
         {"low": low, "high": end - 1, "rows": int(num_rows)}
         for low, end, num_rows in zip(edges, edges[1:], rows, strict=False)
     ]
-    median = _compute_quantile(values, counts, 0.5)
-    return {"bins": bins, "median": median, "longest": int(values[-1])}
-
-
-def _compute_quantile(values: "np.ndarray", counts: "np.ndarray", share: float) -> float:
-    """Compute a quantile of sorted values that occur so often, between neighbours as NumPy does."""
-    import numpy as np
-
-    ends = np.cumsum(counts)
-    position = share * (ends[-1] - 1)
-    low, high = values[np.searchsorted(ends, [np.floor(position), np.ceil(position)], "right")]
-    return float(np.quantile([low, high], position % 1))
+    return {"bins": bins, "median": float(np.median(lengths)), "longest": int(lengths.max())}
 
 
 def _announce(results: list[runner.ExpectationResult], report: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ def check_test_split(question: GateQuestion) -> Ruling:
 
     Rows that were added are reported and not limited: data that grow add some to every split. A
     class that was renamed as a whole counts as the same class, since the champion's answers are
-    compared under the new name (`evidence.renamed_answers`). Rows of another split that are test
+    compared under the new name (`evidence.champion`). Rows of another split that are test
     rows now, with another content or label, count as changed.
     """
     if question.champion is None:

@@ -170,4 +170,3 @@ def _read_run_location(connection: "Connection", run_id: str | None) -> str | No
     wanted = runs.c.run_uuid == run_id
     location: str | None = connection.scalar(select(runs.c.artifact_uri).where(wanted))
     return location
-

@@ -18,54 +18,34 @@ EVIDENCE_SIGNATURE = "evidence.sig"
 MAX_EVIDENCE = 256 << 20  # bytes
 
 
-def read_evidence(version: RegisteredVersion) -> dict[str, Any]:
-    """Read evidence.json of a version's run.
+def read_evidence(version: RegisteredVersion, key: Path | None = None) -> dict[str, Any]:
+    """Read evidence.json of a version's run; with a public `key` its owner must have signed it.
 
     BundleError where it is not what was registered, or is about another model, bundle or golden
     rows than those of this version.
     """
-    name = layout.EVIDENCE.name
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        path = Path(private) / name
-        try:
-            _fetch_run_file(version, name, path, MAX_EVIDENCE)
-        except artifacts.MissingArtifactError as error:
-            raise BundleError(
-                f"{version.label}: its evidence does not exist ({error}); restore it from a "
-                "backup, do not use the version"
-            ) from None
-        except RegistryError as error:
-            raise RegistryError(
-                f"{version.label}: its evidence cannot be fetched ({error})"
-            ) from None
-        if digest_path(path) != version.tags.get(EVIDENCE_TAG):
-            raise _build_evidence_error(version, "has another digest")
+        path = fetch_evidence(version, Path(private) / "evidence")
+        if key is not None:
+            _require_signature(version, path, key)
         evidence = _parse_evidence(path.read_bytes(), version)
     _require_own_evidence(version, evidence)
     return evidence
 
 
-def require_signed_evidence(version: RegisteredVersion, key: Path | None) -> None:
-    """BundleError where there is a public `key` and its owner did not sign the evidence."""
-    if key is None:
-        return
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        evidence = fetch_evidence(version, Path(private) / "evidence")
-        signature = Path(private) / EVIDENCE_SIGNATURE
-        try:
-            _fetch_run_file(version, EVIDENCE_SIGNATURE, signature, signatures.MAX_BYTES)
-        except artifacts.MissingArtifactError:
-            raise BundleError(
-                f"{version.label}: its evidence is not signed, and only what {key} signed may be "
-                f"used here; `plumbline sign {version.name} {version.number} --key KEY`"
-            ) from None
-        signatures.verify_signature(evidence.parent, signature, key, Path(version.label))
-
-
 def fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
     """Fetch evidence.json alone into a new folder; BundleError where it is not what was tagged."""
     folder.mkdir()
-    path = fetch_run_file(version, layout.EVIDENCE.name, folder)
+    path = folder / layout.EVIDENCE.name
+    try:
+        _fetch_run_file(version, path.name, path, MAX_EVIDENCE)
+    except artifacts.MissingArtifactError as error:
+        raise BundleError(
+            f"{version.label}: its evidence does not exist ({error}); restore it from a "
+            "backup, do not use the version"
+        ) from None
+    except RegistryError as error:
+        raise RegistryError(f"{version.label}: its evidence cannot be fetched ({error})") from None
     if digest_path(path) != version.tags.get(EVIDENCE_TAG):
         raise _build_evidence_error(version, "has another digest")
     return path
@@ -99,6 +79,18 @@ def fetch_recorded_file(
             "restore it from a backup"
         )
     return copy
+
+
+def _require_signature(version: RegisteredVersion, evidence: Path, key: Path) -> None:
+    signature = evidence.parent.with_name(EVIDENCE_SIGNATURE)
+    try:
+        _fetch_run_file(version, EVIDENCE_SIGNATURE, signature, signatures.MAX_BYTES)
+    except artifacts.MissingArtifactError:
+        raise BundleError(
+            f"{version.label}: its evidence is not signed, and only what {key} signed may be "
+            f"used here; `plumbline sign {version.name} {version.number} --key KEY`"
+        ) from None
+    signatures.verify_signature(evidence.parent, signature, key, Path(version.label))
 
 
 def _fetch_run_file(version: RegisteredVersion, name: str, target: Path, limit: int) -> None:

@@ -24,7 +24,7 @@ from plumbline.registry.reader.addresses import (
     parse_address,
 )
 from plumbline.registry.reader.cache_folder import CacheFolder, KeptVersion
-from plumbline.registry.reader.run_files import read_evidence, require_signed_evidence
+from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore, connect_store
 
 log = logging.getLogger(__name__)
@@ -172,8 +172,7 @@ class VerifiedModelCache:
         known = (version.number, *(version.tags.get(tag, "") for tag in tags))
         if known in self._on_evidence:
             return
-        read_evidence(version)
-        require_signed_evidence(version, self._key)
+        read_evidence(version, self._key)
         self._on_evidence.add(known)
 
     def _verify_signature(self, version: RegisteredVersion, folder: Path, key: Path) -> None:

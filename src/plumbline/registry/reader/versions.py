@@ -32,7 +32,7 @@ from plumbline.registry.reader.addresses import (
     parse_address,
 )
 from plumbline.registry.reader.loading import load_predictor
-from plumbline.registry.reader.run_files import read_evidence, require_signed_evidence
+from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion, connect_store
 
 Command = Literal["predict", "evaluate", "promote", "rollback", "reproduce", "sign", "doctor"]
@@ -102,9 +102,8 @@ def open_version(address: str, command: Command) -> Iterator[OpenVersion]:
             _verify_signature_if_asked(version, folder)
         evidence: dict[str, Any] = {}
         if needs.evidence:
-            evidence = read_evidence(version)
-        if needs.signature:
-            require_signed_evidence(version, contents.find_public_key())
+            key = contents.find_public_key() if needs.signature else None
+            evidence = read_evidence(version, key)
         files, golden = folder / contents.FILES, folder / contents.GOLDEN
         yield OpenVersion(version, task, files, golden, evidence)
 
