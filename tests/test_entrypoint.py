@@ -109,4 +109,4 @@ def test_letters_that_the_output_cannot_have_are_escaped(tmp_path: Path, encodin
         command, capture_output=True, timeout=600, check=False, env=environment, cwd=tmp_path
     )
     assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout == rb"# \u4f60\u597d \ud83d\ude00" + b"\n"
+    assert done.stdout == rb"# \u4f60\u597d \U0001f600" + b"\n"

@@ -60,18 +60,6 @@ def test_a_kill_leaves_nothing_once_the_next_stage_begins(writer: subprocess.Pop
     assert list_names("models", "reports") == []
 
 
-def test_a_folder_is_removed_though_an_ending_process_still_writes_into_it(tmp_path: Path) -> None:
-    """The child of a killed process lives a moment longer, and holds no lock."""
-    folder = tmp_path / ".linear.1.aside"
-    folder.mkdir()
-    code = "import pathlib; [pathlib.Path(f'{n}').touch() for n in range(20_000)]"
-    with subprocess.Popen([sys.executable, "-c", code], cwd=folder, stderr=subprocess.DEVNULL):
-        while not any(folder.iterdir()):
-            pass
-        leftovers.remove_leftovers(tmp_path)
-    assert not folder.exists()
-
-
 def test_what_a_living_process_writes_is_left_alone(writer: subprocess.Popen[str]) -> None:
     leftovers.remove_checkout_leftovers()
     writer.communicate("")

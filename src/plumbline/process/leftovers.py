@@ -4,11 +4,9 @@ Whoever makes one holds a kernel lock on it, which ends with its process: what n
 over. The ending of their names keeps them out of what DVC and git look at.
 """
 
-import errno
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,7 +17,6 @@ from plumbline.process.locks import hold
 # Where stages and decisions make them, relative to the top of a checkout.
 FOLDERS = ("data", "models", "reports", "reports/training", ".plumbline")
 NESTED = (".plumbline/*", ".plumbline/checkpoints/*")
-ATTEMPTS, PAUSE = 50, 0.1  # seconds between two attempts to remove a folder
 
 
 @contextmanager
@@ -66,23 +63,12 @@ def remove_leftovers(folder: Path, pattern: str = f".*{TEMPORARY}") -> None:
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
             if not is_held(path):
-                _remove_folder(path) if path.is_dir() else path.unlink()
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 def _name_aside(folder: Path, name: str) -> Path:
     """Return a name of its own; unlike with `tempfile`, the umask decides who may read it."""
     return folder / f".{name}.{secrets.token_hex(8)}{TEMPORARY}"
-
-
-def _remove_folder(folder: Path) -> None:
-    """Remove a folder, into which processes that end with a killed one may write for a moment."""
-    for _ in range(ATTEMPTS):
-        try:
-            return shutil.rmtree(folder)
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.ENOENT) or not folder.exists():
-                raise
-        time.sleep(PAUSE)
 
 
 def is_held(path: Path) -> bool:

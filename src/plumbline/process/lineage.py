@@ -14,7 +14,6 @@ from plumbline.process.files import digest_path
 INPUTS = {
     "data": layout.MANIFEST,
     "params": layout.PARAMS,
-    "dvc_lock": Path("dvc.lock"),
     "requirements": Path("requirements.lock"),
 }
 GIT_TIMEOUT_S = 120

@@ -4,7 +4,6 @@ Labels, values of columns, reasons in the journal and answers of agents may hold
 move the cursor or clear the screen, line ends, and commands of GitHub's runner.
 """
 
-import codecs
 import io
 import json
 import os
@@ -13,7 +12,6 @@ import sys
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 OLD_COMMAND = "##["  # begins a command of GitHub's runner, wherever in a line
 COMMAND = "::"  # the same at the beginning of a line, after blanks too
-JSON_ESCAPES = "plumbline.json_escapes"  # how stdout writes what its encoding lacks
 
 
 def show_line(text: str) -> str:
@@ -44,19 +42,9 @@ def dump_visibly(value: object, indent: int | None = None) -> str:
 
 
 def escape_unencodable() -> None:
-    """Let stdout write what its encoding lacks, such as \\u4f60 in Latin-1, as JSON escapes it.
-
-    An error of encoding would else end the command: PYTHONIOENCODING names such an encoding.
-    """
+    """Let stdout write what its encoding lacks as \\u4f60, as of Latin-1, in place of an error."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        codecs.register_error(JSON_ESCAPES, _escape_unencodable_part)
-        sys.stdout.reconfigure(errors=JSON_ESCAPES)
-
-
-def _escape_unencodable_part(error: UnicodeError) -> tuple[str, int]:
-    if not isinstance(error, UnicodeEncodeError):
-        raise error
-    return json.dumps(error.object[error.start : error.end])[1:-1], error.end
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _show_character(char: str) -> str:

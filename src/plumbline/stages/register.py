@@ -226,9 +226,7 @@ def _prepare_package(params: Params, task: Task[Params], evidence: dict[str, Any
     bundle.check_code(folder, task)
     client = model_versions.connect_registry()
     tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: _digest_evidence()}
-    for key, value in collect_lineage().items():
-        if key != "dvc_lock":  # DVC writes it after this stage: see the run
-            tags[f"plumbline.{key}"] = value
+    tags |= {f"plumbline.{key}": value for key, value in collect_lineage().items()}
     run_id = _begin_run(client, params.registry.model, winner)
     for key, value in tags.items():
         client.set_tag(run_id, key, value)

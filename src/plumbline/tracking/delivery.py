@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.process.files import digest_path
 from plumbline.process.locks import hold
 from plumbline.process.running import identify_process, is_running
 from plumbline.tracking import mlflow_client, records, store_errors, store_location
 from plumbline.tracking.records import FOLDER_TAG, KILLED, PROCESS_TAG, RunRecord
-from plumbline.tracking.runs import KEY_TAG, PARENT_TAG, PASS_TAG, RunWriter, settle_parent
+from plumbline.tracking.runs import PARENT_TAG, PASS_TAG, RunWriter, settle_parent
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -30,8 +29,6 @@ DELIVERER = "PLUMBLINE_DELIVERER"
 LOCK = Path(".plumbline/delivery.lock")
 PAUSE_S = 3.0  # between two looks for news
 PATIENCE_S = 5.0  # with a store that takes no record
-LOCK_TAG = "plumbline.dvc_lock"
-DVC_LOCK = Path("dvc.lock")
 log = logging.getLogger(__name__)
 
 
@@ -110,8 +107,7 @@ def deliver_meanwhile() -> Iterator[None]:
         return
     os.environ[DELIVERER] = identify_process(os.getpid())
     is_over = threading.Event()
-    since = records.read_clock_ms()
-    thread = threading.Thread(target=_deliver_until, args=(is_over, since), daemon=True)
+    thread = threading.Thread(target=_deliver_until, args=(is_over,), daemon=True)
     thread.start()
     try:
         yield
@@ -191,7 +187,7 @@ def is_of_this_checkout(folder: str) -> bool:
     return bool(folder) and (Path(folder) == home or home / ".dvc/tmp/exps" in Path(folder).parents)
 
 
-def _deliver_until(is_over: threading.Event, since: int) -> None:
+def _deliver_until(is_over: threading.Event) -> None:
     """Deliver again and again, and once more at the end; warn once."""
     has_warned = False
     is_last = False
@@ -201,21 +197,3 @@ def _deliver_until(is_over: threading.Event, since: int) -> None:
         if report.problem and not has_warned:
             report.warn()
             has_warned = True
-    if not report.problem:
-        _tag_with_lock(since)
-
-
-def _tag_with_lock(since: int) -> None:
-    """Give the runs of the passes of this run the digest of dvc.lock, which is final now."""
-    passes = {}
-    for record in records.list_records():
-        if record.started >= since:
-            passes[str(record.whole["key"])] = record.experiment
-    if not passes or not DVC_LOCK.exists():
-        return
-    digest = digest_path(DVC_LOCK)
-    client = mlflow_client.connect()
-    for key, name in passes.items():
-        experiment_id = mlflow_client.get_or_create_experiment(client, name)
-        for run in client.search_runs([experiment_id], f"tags.`{KEY_TAG}` LIKE '{key}%'"):
-            client.set_tag(run.info.run_id, LOCK_TAG, digest)

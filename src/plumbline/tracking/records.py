@@ -119,9 +119,7 @@ def begin(params: Params, stage: str, candidate: str | None, facts: RunFacts) ->
     shared = _describe_shared(params)
     whole = _find_open_pass(shared, name) or _create_pass(params, shared)
     tags = describe_process(stage, candidate)
-    for key, value in collect_lineage().items():
-        if key != "dvc_lock":  # DVC writes it when the stage has ended
-            tags[f"plumbline.{key}"] = value
+    tags |= {f"plumbline.{key}": value for key, value in collect_lineage().items()}
     model = params.registry.model
     record = RunRecord(name, stage, candidate, model, whole, tags, read_clock_ms(), facts=facts)
     _keep_waiting(record)
