@@ -16,7 +16,7 @@ from tests.support.tracked_runs import log_run
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.process import tar_files
-from plumbline.registry import archives, lost_models, promotion
+from plumbline.registry import archives, local_files, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.tracking import mlflow_client
@@ -120,11 +120,11 @@ def test_a_lost_registry_comes_back_as_its_remedy_says(packed: Path, elsewhere: 
     archives.unpack(packed)
     (elsewhere / "mlruns/mlflow.db").unlink()
     with pytest.raises(RegistryError) as lost:
-        lost_models.require_local_models()
+        local_files.require_local_models()
     assert "move mlflow.db, journal.db and artifacts away" in str(lost.value)
     (elsewhere / "mlruns").rename(elsewhere / "away")
     archives.unpack(packed)
-    lost_models.require_local_models()
+    local_files.require_local_models()
     assert find_version(URI).number == "2"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.registry import lost_models
+from plumbline.registry import local_files
 from plumbline.registry.reader.addresses import VersionAddress
 from plumbline.registry.reader.database import DatabaseStore
 
@@ -54,4 +54,4 @@ def test_a_version_is_found_as_it_was_before(cut: Path) -> None:
 def test_a_run_begins(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{cut}")
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{cut}")
-    lost_models.require_local_models()
+    local_files.require_local_models()

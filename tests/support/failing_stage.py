@@ -18,7 +18,7 @@ def replace_reproduction(
         (pipeline_run, "require_settings"),
         (dvc_lock, "check_pipeline"),
         (dvc_lock, "check_lock"),
-        (pipeline_run.lost_models, "require_local_models"),
+        (pipeline_run.local_files, "require_local_models"),
     ):
         monkeypatch.setattr(module, name, lambda *_: None)
     monkeypatch.setattr(pipeline_run, "reproduce", reproduce)

@@ -11,8 +11,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from tests.support.faulty_proxy import run_proxy
 
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.registry import journal, model_versions
-from plumbline.registry.reader import sqlite_files
+from plumbline.registry import journal, local_files, model_versions
 from plumbline.registry.reader.addresses import parse_address
 from plumbline.registry.reader.stores import connect_store
 from plumbline.tracking.store_errors import is_store_error, shorten_error
@@ -58,7 +57,7 @@ def test_who_finds_a_locked_database_learns_what_to_do(
         with pytest.raises(RegistryError, match=REMEDY):
             model_versions.connect_registry()
         monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{mlflow_database}")
-        monkeypatch.setattr(sqlite_files, "TIMEOUT_S", 0.1)
+        monkeypatch.setattr(local_files, "TIMEOUT_S", 0.1)
         with pytest.raises(RegistryError, match=REMEDY):
             connect_store().find_version(parse_address("models:/line/1"))
         with pytest.raises(RegistryError, match=REMEDY), journal.lock_journal():

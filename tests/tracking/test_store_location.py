@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import make_url
 
 from plumbline.contract.errors import RegistryError
-from plumbline.registry import journal, lost_models
+from plumbline.registry import journal, local_files
 from plumbline.tracking import mlflow_client, store_location
 
 
@@ -57,7 +57,7 @@ def test_a_checkout_whose_database_would_be_elsewhere_is_refused(
     for open_store in (
         store_location.find_uri,
         journal.find_journal_uri,
-        lost_models.require_local_models,  # before `plumbline run` runs a stage
+        local_files.require_local_models,  # before `plumbline run` runs a stage
         mlflow_client.connect,
     ):
         with pytest.raises(RegistryError) as caught:

@@ -12,7 +12,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.task import Columns
 from plumbline.process.files import digest_path, read_json, read_json_object
-from plumbline.registry import lost_models
+from plumbline.registry import local_files
 from plumbline.terminal.console import out, print_lines, print_plain
 
 EXAMPLE = "plumbline report --markdown"
@@ -81,7 +81,7 @@ def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> N
     program = os.path.relpath(sys.argv[0])
     name = done["model"]
     version = done["version"]
-    lost_models.require_local_models()
+    local_files.require_local_models()
     role = ", the champion itself" if champion and champion["version"] == version else ""
     out.print(f"registered:  {name} version {version}{role}; runs and registry: make ui")
     if champion and done["verdict"] == "promote":

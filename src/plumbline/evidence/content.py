@@ -11,10 +11,10 @@ from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_hardware
 from plumbline.evidence import compare
+from plumbline.evidence.choice import describe_seeds
 from plumbline.evidence.document import DIGESTED_FILES, FORMAT, describe_params
 from plumbline.evidence.gates import GateQuestion
 from plumbline.evidence.judge import Judgement
-from plumbline.evidence.seeds import describe_seeds
 from plumbline.process.files import digest_path, read_json
 from plumbline.statistics.intervals import Interval
 

@@ -7,12 +7,11 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, SeedScores
 from plumbline.contract.trainings import list_trainings
 from plumbline.contract.verdict import Verdict, decide_verdict
-from plumbline.evidence.choice import choose, put_first
+from plumbline.evidence.choice import choose, choose_shipped, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
 from plumbline.evidence.gates.limits import describe_loosened, find_loosened
 from plumbline.evidence.records import Measurements
 from plumbline.evidence.scores import name_answers
-from plumbline.evidence.seeds import choose_shipped
 
 
 @dataclass(frozen=True)

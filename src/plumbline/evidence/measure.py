@@ -14,10 +14,9 @@ from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_trainings, locate_curve
 from plumbline.evidence.champion import measure_disagreement
 from plumbline.evidence.changes import find_flips
-from plumbline.evidence.choice import choose, put_first
-from plumbline.evidence.forms import compare_export, measure_forms
+from plumbline.evidence.choice import choose, choose_shipped, put_first
+from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
 from plumbline.evidence.gather import Subjects
-from plumbline.evidence.latency import measure_latency
 from plumbline.evidence.predictors import (
     guard_champion,
     open_candidate,
@@ -26,11 +25,12 @@ from plumbline.evidence.predictors import (
 )
 from plumbline.evidence.recorded_answers import (
     Recording,
+    answer_golden_rows,
+    build_reference,
     rehearse_winner,
     score_and_record,
 )
 from plumbline.evidence.records import ChampionFacts, Measurements, RuntimeFacts
-from plumbline.evidence.samples import answer_golden_rows, build_reference
 from plumbline.evidence.scores import (
     CHAMPION,
     Key,
@@ -41,7 +41,6 @@ from plumbline.evidence.scores import (
     name_answers,
     name_form,
 )
-from plumbline.evidence.seeds import choose_shipped
 
 if TYPE_CHECKING:
     import pandas as pd

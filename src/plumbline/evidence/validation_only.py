@@ -13,10 +13,9 @@ from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.evidence import document
-from plumbline.evidence.choice import Choice, choose
+from plumbline.evidence.choice import Choice, choose, choose_shipped
 from plumbline.evidence.predictors import open_candidate
 from plumbline.evidence.scores import check_order
-from plumbline.evidence.seeds import choose_shipped
 from plumbline.process.files import write_aside, write_json
 
 SUMMARY = (

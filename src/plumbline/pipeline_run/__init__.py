@@ -15,7 +15,7 @@ from plumbline.process import dvc_lock
 from plumbline.process.checkout_lock import lock_run
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated
-from plumbline.registry import lost_models
+from plumbline.registry import local_files
 from plumbline.tracking import moved_store
 from plumbline.tracking.delivery import deliver_meanwhile
 
@@ -38,7 +38,7 @@ def run(request: RunRequest) -> int:
     with lock_run(), _pass_on_sigterm():
         dvc_lock.check_pipeline()
         dvc_lock.check_lock()
-        lost_models.require_local_models()
+        local_files.require_local_models()
         moved_store.follow_move()
         try:
             with deliver_meanwhile():

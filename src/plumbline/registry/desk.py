@@ -16,7 +16,7 @@ from plumbline.contract.errors import JournalIntegrityError, RegistryError
 from plumbline.registry import (
     champion_pin,
     journal,
-    lost_models,
+    local_files,
     model_versions,
     promotion_checks,
 )
@@ -131,8 +131,8 @@ class Desk:
 
     def _require_model(self) -> None:
         versions = [entry.version for entry in self.entries if entry.version]
-        is_known = model_versions.has_model(self.client, self.model)
-        lost_models.require_model(self.model, versions[-1] if versions else None, is_known=is_known)
+        if versions and not model_versions.has_model(self.client, self.model):
+            raise local_files.build_loss_error(self.model, versions[-1])
 
     def _require_sound_move(self, move: Entry) -> None:
         """Require that plumbline announced a move that was cut off, and would write it again.

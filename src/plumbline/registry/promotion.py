@@ -6,7 +6,7 @@
 from typing import Literal
 
 from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
-from plumbline.registry import champion_pin, lost_models
+from plumbline.registry import champion_pin, local_files
 from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.desk import Desk, open_desk
@@ -168,7 +168,7 @@ def find_compared_champion(name: str) -> Entry | None:
     champion.json is read. JournalError where the journal does not contain the decision that
     champion.json names.
     """
-    if lost_models.is_new(name) and name not in champion_pin.read_pins():
+    if local_files.is_new(name) and name not in champion_pin.read_pins():
         return None  # known without MLflow, whose import takes seconds
     with open_desk(name) as desk:
         pins = champion_pin.read_pins()

@@ -18,7 +18,7 @@ from plumbline.contract.loading import load_params
 from plumbline.diagnostics.result import DiagnosticResult, report_error
 from plumbline.process.files import read_json_object
 from plumbline.process.lineage import run_git
-from plumbline.registry import champion_pin, journal, lost_models
+from plumbline.registry import champion_pin, journal, local_files
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move
 from plumbline.registry.reader import find_version, open_version
@@ -39,7 +39,7 @@ RESTORE_LOCATIONS = "`plumbline champion` makes it name those here, as `plumblin
 
 def check_registry(*, full: bool) -> Iterator[DiagnosticResult]:
     """Compare all of them; `full` also reads all files of all versions."""
-    lost_models.require_local_models()
+    local_files.require_local_models()
     entries = _read_entries()
     yield _check_chain(entries)
     yield from _check_pins(entries)

@@ -16,7 +16,6 @@ from plumbline.evidence.gates import (
     comparison,
     data,
     doubt,
-    held_out,
     production,
     quality,
 )
@@ -64,7 +63,7 @@ GATES = (
         quality.check_control,
     ),
     Gate("floor", "Is it good enough?", SHOWN, quality.check_floor),
-    Gate("test_split", "Is it the test split of the champion?", HOLD, held_out.check_test_split),
+    Gate("test_split", "Is it the test split of the champion?", HOLD, data.check_test_split),
     Gate(
         "champion",
         "Is it better than the champion?",

@@ -13,11 +13,10 @@ from plumbline.contract.params import Evaluation
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare
-from plumbline.evidence.choice import Choice
+from plumbline.evidence.choice import Choice, measure_spread
 from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.evidence.records import DataFacts, Measurements, RuntimeFacts
 from plumbline.evidence.scores import CHAMPION, ScoreTable, align_rows, name_form
-from plumbline.evidence.seeds import measure_spread
 from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
 from plumbline.statistics import intervals, power
 from plumbline.statistics.calibration import CalibrationFinding, measure_calibration

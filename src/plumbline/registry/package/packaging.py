@@ -1,19 +1,26 @@
-"""From a bundle to an MLflow PyFunc: what is logged of a model."""
+"""From a bundle to an MLflow PyFunc: what is logged of a model, and what that requires."""
 
 import json
 import logging
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from plumbline import bundle
 from plumbline.contract.task import Field, Signature, Task
 from plumbline.process.files import digest_path
-from plumbline.registry.package import requirements
 from plumbline.registry.package.clean_process import build_arguments
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG
+
+ALWAYS = ("mlflow", "pandas")  # what pyfunc.py imports itself
 
 
 def log_model(folder: Path, golden: Path, task: Task[Any], run_id: str) -> Any:
@@ -35,7 +42,7 @@ def describe_package(folder: Path, golden: Path, task: Task[Any], private: Path)
     `clean_process.build_arguments` makes MLflow's arguments of it.
     """
     pins = private / "requirements.txt"
-    lines = requirements.pin_versions(task.requirements)
+    lines = pin_versions(task.requirements)
     pins.write_text("\n".join(lines) + "\n", encoding="utf-8")
     files = shutil.copytree(folder, private / "bundle")  # MLflow keeps the folder's name
     return {
@@ -68,3 +75,46 @@ def describe_signature(signature: Signature) -> dict[str, str]:
 def _describe_column(field: Field) -> dict[str, Any]:
     kind = {"type": field.type} if isinstance(field.type, str) else dict(field.type)
     return {"name": field.name, "required": field.required, **kind}
+
+
+def pin_versions(names: Iterable[str]) -> list[str]:
+    """Pin what a predictor imports to the versions that it was measured with.
+
+    Local labels such as +cpu are not part of a version.
+    """
+    pinned = []
+    for name in sorted({*ALWAYS, *names}):
+        pinned.append(f"{name}=={metadata.version(name).partition('+')[0]}")
+    return pinned
+
+
+@cache
+def list_other_modules(names: tuple[str, ...]) -> list[str]:
+    """List the modules here that are in no package that a model requires, directly or not."""
+    required = _find_all_required((*ALWAYS, *names))
+    other = ["plumbline"]
+    for module, packages in metadata.packages_distributions().items():
+        if not required & {canonicalize_name(package) for package in packages}:
+            other.append(module)
+    return sorted(set(other))
+
+
+def _find_all_required(names: Iterable[str]) -> set[str]:
+    """Find the packages that `names` need, their extras and markers applied."""
+    found: set[tuple[str, frozenset[str]]] = set()
+    waiting = [Requirement(name) for name in names]
+    while waiting:
+        requirement = waiting.pop()
+        key = canonicalize_name(requirement.name), frozenset(requirement.extras)
+        if key in found:
+            continue
+        found.add(key)
+        try:
+            texts = metadata.requires(requirement.name) or []
+        except metadata.PackageNotFoundError:
+            continue  # a marker that is true here, of a package that nobody installed
+        for needed in map(Requirement, texts):
+            extras = ("", *requirement.extras)
+            if not needed.marker or any(needed.marker.evaluate({"extra": e}) for e in extras):
+                waiting.append(needed)
+    return {name for name, _ in found}

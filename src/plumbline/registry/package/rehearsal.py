@@ -21,7 +21,7 @@ from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.contract.task import Columns, Task
 from plumbline.process.files import read_json
-from plumbline.registry.package import mlmodel, requirements
+from plumbline.registry.package import mlmodel, packaging
 from plumbline.registry.package.clean_run import ask_in_clean_process
 from plumbline.tracking import mlflow_client, store_errors
 
@@ -104,7 +104,7 @@ def ask_package(
     singles = list(itertools.islice(each, NUM_SINGLES))
     asked = {
         "described": described and dict(described),
-        "blocked": requirements.list_other_modules(task.requirements),
+        "blocked": packaging.list_other_modules(task.requirements),
         "golden": {"inputs": expected["inputs"], "params": expected["params"]},
         "faulty": {name: dict(columns) for name, columns in task.faulty.items()},
         "longest": longest and dict(longest),

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from plumbline.contract.errors import RegistryError
+from plumbline.registry.local_files import open_to_read
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import VersionAddress
-from plumbline.registry.reader.sqlite_files import open_to_read
 from plumbline.registry.reader.stores import (
     TIMEOUT_S,
     RegisteredVersion,
