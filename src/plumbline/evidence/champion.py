@@ -11,7 +11,7 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.answers import count_differing_rows
-from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
+from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
@@ -76,11 +76,6 @@ def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> Champion
     if entry is None:
         return None
     with open_version(f"models:/{name}/{entry.version}", "evaluate") as opened:
-        if opened.bundle != entry.bundle:
-            raise BundleError(
-                f"{name} version {entry.version}: bundle digest mismatch: the champion was "
-                f"{entry.bundle[:12]}, found {opened.bundle[:12]}"
-            )
         journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()

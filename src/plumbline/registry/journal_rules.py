@@ -1,8 +1,4 @@
-"""What the journal allows: checks of a decision against the entries before it, and nothing else.
-
-The same checks are made before a decision is written, and before one is finished that a crash cut
-off: an entry that somebody appended to the database does not pass because it is there.
-"""
+"""What the journal allows: checks of a decision against the entries before it, and nothing else."""
 
 from collections.abc import Sequence
 
@@ -10,7 +6,6 @@ from plumbline.contract.errors import (
     BundleError,
     JournalError,
     JournalIntegrityError,
-    PlumblineError,
     RefusedError,
     RegistryError,
 )
@@ -36,20 +31,6 @@ def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
         return
     refuse_unfit(decision.model, decision.version, decision.bundle, earlier)
     _refuse_former_champion(decision, earlier)
-
-
-def verify_recorded_move(move: Entry, earlier: Sequence[Entry]) -> None:
-    """Raise JournalIntegrityError for a move in the journal that the entries before it forbid."""
-    last = find_last_move(earlier)
-    champion = last.version if last else NO_CHAMPION
-    try:
-        if move.previous != champion:
-            raise JournalError(f"it replaces champion {move.previous}, the champion was {champion}")
-        require_allowed(move, earlier)
-    except JournalIntegrityError:
-        raise
-    except PlumblineError as error:
-        raise build_forgery_error(move, str(error)) from None
 
 
 def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]) -> None:

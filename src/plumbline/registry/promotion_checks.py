@@ -1,14 +1,13 @@
 """What a version must pass before it is made champion; each check raises and changes nothing."""
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from plumbline.contract.errors import BundleError, ParamsError, RefusedError, RegistryError
 from plumbline.contract.verdict import decide_verdict, read_statuses
 from plumbline.registry.journal import Entry
-from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move
-from plumbline.registry.reader import journal_check, open_version
+from plumbline.registry.journal_rules import NO_CHAMPION
+from plumbline.registry.reader import open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
 
@@ -18,24 +17,6 @@ def verify_version(name: str, version: str) -> tuple[RegisteredVersion, dict[str
     with open_version(f"models:/{name}/{version}", "promote") as opened:
         opened.load_predictor()
         return opened.registered, opened.evidence
-
-
-def require_grounds(move: Entry, earlier: Sequence[Entry]) -> None:
-    """Require that the version in the registry, its evidence and signatures allow a move.
-
-    `earlier` are the entries on its model before it. Raises what `verify_version` and the checks
-    of a promotion raise.
-    """
-    if move.action == "rollback":
-        with open_version(f"models:/{move.model}/{move.version}", "rollback") as opened:
-            journal_check.verify_digests(opened.registered, move)
-        return
-    registered, evidence = verify_version(move.model, move.version)
-    journal_check.verify_digests(registered, move)
-    if move.action in ("first", "promote"):
-        require_promotable(registered, evidence)
-    if move.action == "promote":
-        refuse_other_comparison(move.model, move.version, evidence, find_last_move(earlier))
 
 
 def require_promotable(version: RegisteredVersion, evidence: dict[str, Any]) -> None:
