@@ -3,7 +3,6 @@
 Figures that are not shown of a model that was not promoted are not metrics: see `withholding`.
 """
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -75,18 +74,9 @@ def _list_slices(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | Non
 
 
 def _clean_part(text: Any) -> str:
-    """Make a text one part of a name, which MLflow reads as a path: without `/`, and no dots.
-
-    A text that is changed for that gets a hash of it, so that no other one becomes the same.
-    """
-    original = str(text)
-    part = UNSUITABLE.sub("_", original).replace("/", "_")[:MAX_PART]
-    if not part.strip("."):
-        part = "_" * max(1, len(part))
-    if part == original:
-        return part
-    digest = hashlib.sha256(original.encode()).hexdigest()[:8]
-    return f"{part}-{digest}"
+    """Make a text one part of a name, which MLflow reads as a path."""
+    part = UNSUITABLE.sub("_", str(text)).replace("/", "_")[:MAX_PART]
+    return part.strip(".") or "_"
 
 
 def _list_costs(evidence: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:

@@ -19,28 +19,18 @@ LOCATIONS = {
 def follow_move() -> None:
     """Let the tables name the files beside the database, if those were elsewhere before.
 
-    Otherwise a copy would read and write the files of the original.
+    Otherwise a copy would read and write the files of the original. Other registries than the
+    checkout's own, and one that cannot be read, are left alone.
     """
     database = store_location.find_home() / store_location.DATABASE
-    with suppress(sqlite3.Error):
-        for before in find_former_folders():
-            replace_locations(database, before, database.parent)
-
-
-def find_former_folders() -> set[Path]:
-    """Find the folders where the tables look for the files that are beside the database now.
-
-    None of other registries than the checkout's own, and of one that cannot be read.
-    """
-    database = store_location.find_home() / store_location.DATABASE
-    uri, folder = store_location.find_uri(), database.parent
+    folder = database.parent
+    uri = store_location.find_uri()
     is_own = Path(uri.removeprefix("sqlite:///")).resolve() == database.resolve()
     if not is_own or not database.exists() or not (folder / ARTIFACTS).is_dir():
-        return set()
-    try:
-        return _list_folders(database) - {folder}
-    except sqlite3.Error:
-        return set()
+        return
+    with suppress(sqlite3.Error):
+        for before in _list_folders(database) - {folder}:
+            replace_locations(database, before, folder)
 
 
 def replace_locations(store: Path, old: Path, new: Path) -> None:

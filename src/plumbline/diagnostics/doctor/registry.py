@@ -25,7 +25,7 @@ from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, describe_registry
 from plumbline.registry.reader.artifacts import MissingArtifactError
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
-from plumbline.tracking import moved_store, store_location
+from plumbline.tracking import store_location
 
 # What lies beside a version, and its evidence has the digest of.
 RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.DRIFT_REFERENCE)
@@ -34,7 +34,6 @@ FINISH = "`plumbline journal {}` finishes a decision that was cut off, or says w
 REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 UNREACHABLE = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
 WHEN_IT_ANSWERS = "run this again when the store can be read: nothing shows that it is damaged"
-RESTORE_LOCATIONS = "`plumbline champion` makes it name those here, as `plumbline run` does"
 
 
 def check_registry(*, full: bool) -> Iterator[DiagnosticResult]:
@@ -45,11 +44,6 @@ def check_registry(*, full: bool) -> Iterator[DiagnosticResult]:
     yield from _check_pins(entries)
     if store_location.is_missing(store_location.find_uri()):
         yield DiagnosticResult("registry", True, "none yet; the first run creates it")
-        return
-    former = moved_store.find_former_folders()
-    if former:  # a connection would change them
-        message = f"was moved; it names files in {', '.join(map(str, sorted(former)))}"
-        yield DiagnosticResult("registry", True, message, RESTORE_LOCATIONS)
         return
     faults = list(_check_models(entries, full=full))
     yield from faults

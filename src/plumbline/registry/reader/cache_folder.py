@@ -7,7 +7,7 @@ import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -15,9 +15,9 @@ from plumbline.contract.errors import RegistryError
 from plumbline.process import locks
 from plumbline.process.files import read_json, write_json
 
+FETCHES = ".fetch-"
 NUM_SPARE = 3  # copies that no record names and that stay, the last used ones
 IDLE_S = 3600.0  # a copy that was used since then may be about to be loaded
-ABANDONED_S = 86_400.0  # a fetch that is older was cut off
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CacheFolder:
         """An empty private folder on the disk of the copies, gone after the block."""
         with self._explain_failures():
             self._prepare()
-            private = tempfile.TemporaryDirectory(dir=self._copies, prefix=".fetch-")
+            private = tempfile.TemporaryDirectory(dir=self._copies, prefix=FETCHES)
         with private as name:
             yield Path(name)
 
@@ -90,10 +90,7 @@ class CacheFolder:
 
     def find_record(self, uri: str, registry: str) -> KeptVersion | None:
         """What was recorded of an address; None where there is no record, or it is damaged."""
-        kept = _read_record(self._locate_record(uri, registry))
-        if kept is None or (kept.uri, kept.registry) != (uri, registry):
-            return None
-        return kept
+        return _read_record(self._locate_record(uri, registry))
 
     def _locate_record(self, uri: str, registry: str) -> Path:
         return self._records / (hashlib.sha256(f"{registry} {uri}".encode()).hexdigest() + ".json")
@@ -110,21 +107,16 @@ class CacheFolder:
                 folder.chmod(0o700)
 
     def _prune(self) -> None:
-        needed = self._list_needed()
-        now = time.time()
-        spare: list[tuple[float, Path]] = []
-        for path in self._copies.iterdir():
-            try:
-                age = now - path.lstat().st_mtime
-            except FileNotFoundError:
-                continue  # another process has fetched it, and moved it to its place
-            if path.name.startswith(".fetch-"):
-                if age > ABANDONED_S:
-                    shutil.rmtree(path, ignore_errors=True)
-            elif path not in needed:
-                spare.append((age, path))
-        for age, path in sorted(spare)[NUM_SPARE:]:
-            if age > IDLE_S:
+        """Remove copies, and fetches that were cut off, that no record names and nobody uses."""
+        needed, now = self._list_needed(), time.time()
+        ages = {}
+        for path in set(self._copies.iterdir()) - needed:
+            with suppress(FileNotFoundError):  # another process has moved it to its place
+                ages[path] = now - path.lstat().st_mtime
+        copies = [path for path in ages if not path.name.startswith(FETCHES)]
+        spare = sorted(copies, key=lambda path: ages[path])[:NUM_SPARE]
+        for path in ages.keys() - spare:
+            if ages[path] > IDLE_S:
                 shutil.rmtree(path, ignore_errors=True)
 
     def _list_needed(self) -> set[Path]:
