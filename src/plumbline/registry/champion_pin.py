@@ -5,12 +5,13 @@ up to there.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter, ValidationError
 
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalIntegrityError, PlumblineError
-from plumbline.process.files import read_json, write_json
+from plumbline.process.files import write_json
 from plumbline.process.leftovers import remove_leftovers
 from plumbline.registry.journal import Entry
 
@@ -25,6 +26,9 @@ class ChampionPin:
     seal: str
 
 
+PINS = TypeAdapter(dict[str, ChampionPin | None])  # champion.json
+
+
 def build_pin(entry: Entry) -> ChampionPin:
     """Return the pin on the champion that a decision made."""
     return ChampionPin(entry.version, entry.bundle, entry.number, entry.seal)
@@ -36,7 +40,16 @@ def read_pins() -> dict[str, ChampionPin | None]:
     A model that is not in it is not pinned: the registry says who is champion. PlumblineError
     where the file is damaged.
     """
-    return {name: _parse_pin(value) for name, value in _read_values().items()}
+    if not layout.CHAMPION.exists():
+        return {}
+    try:
+        return PINS.validate_json(layout.CHAMPION.read_bytes())
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        raise PlumblineError(
+            f"{layout.CHAMPION}: damaged ({reason}); "
+            f"`git checkout {layout.CHAMPION}` brings the committed one back"
+        ) from None
 
 
 def write_pin(name: str, champion: ChampionPin | None) -> None:
@@ -44,10 +57,10 @@ def write_pin(name: str, champion: ChampionPin | None) -> None:
 
     What a decision left that was killed meanwhile is removed.
     """
-    values = _read_values() | {name: asdict(champion) if champion else None}
+    pins = read_pins() | {name: champion}
     try:
         remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{layout.TEMPORARY}")
-        write_json(layout.CHAMPION, values)
+        write_json(layout.CHAMPION, PINS.dump_python(pins))
     except OSError as error:
         raise PlumblineError(
             f"{layout.CHAMPION}: cannot be written ({error.strerror}); "
@@ -74,34 +87,3 @@ def require_decision(name: str, pin: ChampionPin, entries: Sequence[Entry]) -> E
         "and the journal does not contain that entry. Restore the journal from a backup; or, if "
         f"this file was edited, `plumbline champion {name} --pin` writes it again"
     )
-
-
-def _read_values() -> dict[str, Any]:
-    if not layout.CHAMPION.exists():
-        return {}
-    try:
-        values = read_json(layout.CHAMPION)
-        if not isinstance(values, dict):
-            raise ValueError(f"found {values!r} in place of models")  # noqa: TRY301, TRY004  reported as any other damage
-        for value in values.values():
-            _parse_pin(value)
-    except (OSError, ValueError) as error:
-        raise PlumblineError(
-            f"{layout.CHAMPION}: damaged ({error}); "
-            f"`git checkout {layout.CHAMPION}` brings the committed one back"
-        ) from None
-    return values
-
-
-def _parse_pin(value: object) -> ChampionPin | None:
-    if value is None:
-        return None
-    match value:
-        case {
-            "version": str(version),
-            "bundle": str(digest),
-            "entry": int(number),
-            "seal": str(seal),
-        }:
-            return ChampionPin(version, digest, number, seal)
-    raise ValueError(f"found {value!r} in place of a version, a bundle, an entry and its seal")

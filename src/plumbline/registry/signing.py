@@ -10,10 +10,10 @@ from pathlib import Path
 
 from plumbline.bundle import signatures
 from plumbline.contract.errors import ParamsError, RegistryError
+from plumbline.registry.model_versions import log_records
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.run_files import EVIDENCE_SIGNATURE, fetch_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.run_records import log_records
 from plumbline.tracking import mlflow_client, store_errors
 
 KEY_VARIABLE = "PLUMBLINE_PRIVATE_KEY"

@@ -22,9 +22,9 @@ from plumbline.process.lineage import collect_lineage
 from plumbline.process.visible_text import show_line
 from plumbline.registry import model_versions, promotion, registrations, signing
 from plumbline.registry.desk import Desk, open_desk
+from plumbline.registry.model_versions import log_records
 from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
-from plumbline.registry.run_records import log_records
 from plumbline.reporting import version_page
 from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params

@@ -38,24 +38,7 @@ from plumbline.registry.reader.stores import RegisteredVersion, connect_store
 Command = Literal["predict", "evaluate", "promote", "rollback", "reproduce", "sign", "doctor"]
 
 
-@dataclass(frozen=True)
-class Needs:
-    """What is checked of a version besides its files."""
-
-    signature: bool = True
-    evidence: bool = True
-    journal: bool = False  # a champion is refused where no journal can name it
-
-
-NEEDS: dict[Command, Needs] = {
-    "predict": Needs(journal=True),
-    "evaluate": Needs(),
-    "promote": Needs(),
-    "rollback": Needs(),
-    "reproduce": Needs(),
-    "sign": Needs(signature=False),
-    "doctor": Needs(signature=False, evidence=False),  # which reports it by itself
-}
+UNSIGNED = ("sign", "doctor")  # open versions that nobody signed
 
 
 @dataclass(frozen=True)
@@ -66,7 +49,7 @@ class OpenVersion:
     task: str
     folder: Path  # the bundle
     golden: Path  # golden.json
-    evidence: dict[str, Any]  # empty for doctor
+    evidence: dict[str, Any]  # empty for doctor, which reads it by itself
 
     @property
     def bundle(self) -> str:
@@ -82,7 +65,9 @@ class OpenVersion:
 
         For a command that opens unsigned versions too, and reports them.
         """
-        _verify_signature_if_asked(self.registered, self.folder.parent)
+        key = contents.find_public_key()
+        if key is not None:
+            _verify_signature(self.registered, self.folder.parent, key)
 
 
 @contextmanager
@@ -93,17 +78,14 @@ def open_version(address: str, command: Command) -> Iterator[OpenVersion]:
     no such version, BundleError where it is not what was registered or not signed, JournalError
     where no decision made it champion.
     """
-    needs = NEEDS[command]
-    version = find_version(address, require_journal=needs.journal)
+    key = None if command in UNSIGNED else contents.find_public_key()
+    version = find_version(address, require_journal=command == "predict")
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         folder = Path(private) / "version"
         task = contents.fetch_contents(connect_store(), version, folder)
-        if needs.signature:
-            _verify_signature_if_asked(version, folder)
-        evidence: dict[str, Any] = {}
-        if needs.evidence:
-            key = contents.find_public_key() if needs.signature else None
-            evidence = read_evidence(version, key)
+        if key is not None:
+            _verify_signature(version, folder, key)
+        evidence = {} if command == "doctor" else read_evidence(version, key)
         files, golden = folder / contents.FILES, folder / contents.GOLDEN
         yield OpenVersion(version, task, files, golden, evidence)
 
@@ -128,16 +110,15 @@ def require_signature(version: RegisteredVersion) -> None:
 
     For commands that use what is known of a version, and not its files.
     """
-    if contents.find_public_key() is None:
+    key = contents.find_public_key()
+    if key is None:
         return
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         folder = Path(private) / "version"
         contents.fetch_contents(connect_store(), version, folder)
-        _verify_signature_if_asked(version, folder)
+        _verify_signature(version, folder, key)
 
 
-def _verify_signature_if_asked(version: RegisteredVersion, folder: Path) -> None:
-    key = contents.find_public_key()
-    if key is not None:
-        target = folder / signatures.NAME
-        contents.verify_signature(connect_store(), version, folder / contents.FILES, key, target)
+def _verify_signature(version: RegisteredVersion, folder: Path, key: Path) -> None:
+    target = folder / signatures.NAME
+    contents.verify_signature(connect_store(), version, folder / contents.FILES, key, target)
