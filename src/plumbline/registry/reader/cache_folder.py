@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shutil
-import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -96,15 +95,10 @@ class CacheFolder:
         return self._records / (hashlib.sha256(f"{registry} {uri}".encode()).hexdigest() + ".json")
 
     def _prepare(self) -> None:
-        """Both folders exist and are this user's alone, whatever the one above them is."""
+        """Make both folders, for this user alone."""
         for folder in (self._copies, self._records):
             folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder.mkdir(mode=0o700, exist_ok=True)
-            status = folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-                raise PermissionError(0, "belongs to another user, or is a link", str(folder))
-            if status.st_mode & 0o077:
-                folder.chmod(0o700)
 
     def _prune(self) -> None:
         """Remove copies, and fetches that were cut off, that no record names and nobody uses."""

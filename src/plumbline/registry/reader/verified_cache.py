@@ -113,10 +113,8 @@ class VerifiedModelCache:
     def find_kept(self) -> CachedVersion | None:
         """Find the copy that was kept last, verified again, without registry or network.
 
-        None where no copy was kept, or it is damaged; RegistryError where the folder of copies is
-        not this user's alone.
+        None where no copy was kept, or it is damaged.
         """
-        self._cache.prepare()
         kept = self._cache.find_record(self._uri, describe_registry())
         if kept is None:
             return None
