@@ -16,7 +16,6 @@ from plumbline.process.checkout_lock import lock_run
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated
 from plumbline.registry import local_files
-from plumbline.tracking import moved_store
 from plumbline.tracking.delivery import deliver_meanwhile
 
 KILLED = 137  # what a shell says of a stage that got SIGKILL
@@ -39,7 +38,6 @@ def run(request: RunRequest) -> int:
         dvc_lock.check_pipeline()
         dvc_lock.check_lock()
         local_files.require_local_models()
-        moved_store.follow_move()
         try:
             with deliver_meanwhile():
                 reproduce(request)

@@ -6,20 +6,15 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any
 
-from plumbline.bundle import strict
 from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.process.files import digest_path, publish, write_aside, write_json
+from plumbline.process.files import publish, write_aside
 from plumbline.process.tar_files import extract_file
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
 from plumbline.tracking import delivery, moved_store, store_location
 
-FORMAT = 1
-CONTENTS = "contents.json"
 STORE, JOURNAL, ARTIFACTS = "mlflow.db", "journal.db", "artifacts"
-MAX_CONTENTS = 64 << 20  # bytes
 
 
 def pack(target: Path) -> int:
@@ -41,19 +36,16 @@ def pack(target: Path) -> int:
         delivery.lock_delivery(),
         tempfile.TemporaryDirectory(prefix="plumbline-") as private,
     ):
-        files: dict[str, Path] = {}
-        for name in (STORE, JOURNAL):
-            if (folder / name).is_file():
-                files[name] = _copy_database(folder / name, Path(private) / name)
-        files |= dict(_list_artifacts(folder))  # after the databases: what they name exists
-        contents = {
-            "format": FORMAT,
-            "folder": str(folder),
-            "files": {name: digest_path(path) for name, path in sorted(files.items())},
+        databases = {
+            name: _copy_database(folder / name, Path(private) / name)
+            for name in (JOURNAL, STORE)
+            if (folder / name).is_file()
         }
-        write_json(Path(private) / CONTENTS, contents)
+        # Files are listed after the databases: what those name exists. The store is written last:
+        # an archive that was cut off has none.
+        files = dict(sorted(_list_artifacts(folder))) | databases
         with write_aside(target) as aside, tarfile.open(aside, "w") as archive:
-            for name, path in [(CONTENTS, Path(private) / CONTENTS), *sorted(files.items())]:
+            for name, path in files.items():
                 archive.add(path, name, recursive=False, filter=_clear_origin)
     return len(files)
 
@@ -61,8 +53,9 @@ def pack(target: Path) -> int:
 def unpack(source: Path) -> int:
     """Make the registry in `source` this machine's; return the number of files.
 
-    Every file of it must be what was packed. Raises RegistryError where there is a registry, a
-    journal or bundles already, or `source` is damaged, was changed or holds anything else.
+    Bundles and evidence are verified where they are used. Raises RegistryError where there is a
+    registry, a journal or bundles already, or `source` is cut off or holds anything else, or a
+    journal that was changed.
     """
     folder = _find_folder()
     for path in (folder / STORE, folder / JOURNAL, folder / ARTIFACTS):
@@ -76,13 +69,14 @@ def unpack(source: Path) -> int:
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as private:
         aside = Path(private)
         with _explain_failures(source):
-            contents = _extract(source, aside)
-            moved_store.replace_locations(aside / STORE, Path(contents["folder"]), folder)
+            num_files = _extract(source, aside)
+            for former in moved_store.list_folders(aside / STORE, folder.name):
+                moved_store.replace_locations(aside / STORE, former, folder)
             _check_journal(aside / JOURNAL)
         for name in (ARTIFACTS, JOURNAL, STORE):  # the store last: without it there is no registry
             if (aside / name).exists():
                 publish(aside / name, folder / name)
-    return len(contents["files"])
+    return num_files
 
 
 def _find_folder() -> Path:
@@ -117,33 +111,19 @@ def _clear_origin(member: tarfile.TarInfo) -> tarfile.TarInfo:
     return member
 
 
-def _extract(source: Path, folder: Path) -> dict[str, Any]:
-    """Extract what the archive says it holds, and no more, to `folder`; return its contents."""
+def _extract(source: Path, folder: Path) -> int:
+    """Extract a registry to `folder`, and nothing else; return the number of its files."""
+    num_files = 0
     with tarfile.open(source, "r:") as archive:
-        contents = _read_contents(archive)
-        left: dict[str, str] = dict(contents["files"])
         while (member := archive.next()) is not None:
-            if not member.isreg() or member.issparse() or member.name not in left:
-                raise ValueError(f"{member.name!r} is not listed in its contents")
+            is_part = member.name in (STORE, JOURNAL) or member.name.startswith(f"{ARTIFACTS}/")
+            if not is_part or not member.isreg() or member.issparse():
+                raise ValueError(f"{member.name!r} does not belong to a registry")
             extract_file(archive, member, folder)
-            if digest_path(folder / member.name) != left.pop(member.name):
-                raise ValueError(f"{member.name} was changed")
-    if left:
-        raise ValueError(f"{min(left)} is missing")
+            num_files += 1
     if not (folder / STORE).is_file():
         raise ValueError(f"{STORE} is missing")
-    return contents
-
-
-def _read_contents(archive: tarfile.TarFile) -> dict[str, Any]:
-    first = archive.next()
-    if first is None or first.name != CONTENTS or not first.isreg() or first.size > MAX_CONTENTS:
-        raise ValueError(f"it does not begin with {CONTENTS}")
-    file = archive.extractfile(first)
-    contents: dict[str, Any] = strict.parse_json(file.read() if file else b"")
-    if contents["format"] != FORMAT:
-        raise ValueError(f"format {contents['format']!r}, this version reads {FORMAT}")
-    return contents
+    return num_files
 
 
 def _check_journal(path: Path) -> None:
@@ -159,15 +139,7 @@ def _check_journal(path: Path) -> None:
 def _explain_failures(source: Path) -> Iterator[None]:
     try:
         yield
-    except (
-        OSError,
-        tarfile.TarError,
-        ValueError,
-        KeyError,
-        TypeError,
-        sqlite3.Error,
-        JournalError,
-    ) as error:
+    except (OSError, tarfile.TarError, ValueError, sqlite3.Error, JournalError) as error:
         raise RegistryError(
             f"{source}: not a registry that `plumbline registry pack` wrote ({error}); "
             "nothing was unpacked"

@@ -29,7 +29,7 @@ def follow_move() -> None:
     if not is_own or not database.exists() or not (folder / ARTIFACTS).is_dir():
         return
     with suppress(sqlite3.Error):
-        for before in _list_folders(database) - {folder}:
+        for before in list_folders(database, folder.name) - {folder}:
             replace_locations(database, before, folder)
 
 
@@ -46,9 +46,9 @@ def replace_locations(store: Path, old: Path, new: Path) -> None:
                 connection.execute(statement, (after, len(before) + 1, len(before), before))
 
 
-def _list_folders(database: Path) -> set[Path]:
-    """List where this registry was when plumbline created its experiments."""
+def list_folders(database: Path, name: str) -> set[Path]:
+    """List where this registry was, in folders of this name, when it created its experiments."""
     with closing(sqlite3.connect(database)) as connection:
         rows = connection.execute("SELECT artifact_location FROM experiments").fetchall()
     folders = {Path(unquote(urlsplit(str(location)).path)) for (location,) in rows}
-    return {path.parent for path in folders if path.parts[-2:] == (database.parent.name, ARTIFACTS)}
+    return {path.parent for path in folders if path.parts[-2:] == (name, ARTIFACTS)}
