@@ -175,15 +175,6 @@ def test_an_agent_that_repeats_its_key_in_an_answer(desk: Desk) -> None:
     assert result.stdout == "your header was Bearer [key]\n"
 
 
-def test_an_answer_of_a_million_characters_is_none(desk: Desk) -> None:
-    write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
-    desk.chat.scripts |= {"a": ["say " + "x" * 1_000_000], "b": ["say 42"], "c": ["say 42"]}
-    result = desk.run("consult", "exact", "agents.yaml", QUESTION)
-    assert result.stdout == "42\n"
-    assert "a: no answer (the response has more than 1,000,000 bytes)" in result.stderr
-    assert (desk.folder / "consultations.jsonl").stat().st_size < 10_000
-
-
 def test_a_key_that_is_not_set(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CHAT_KEY")
     result = desk.consult(QUESTION)
@@ -210,13 +201,6 @@ def test_a_model_that_is_not_a_policy(desk: Desk) -> None:
 def test_a_policy_that_is_not_there(desk: Desk) -> None:
     result = desk.run("consult", "models/st", "agents.yaml", QUESTION)
     assert "models/st: there is no such folder; expected models:/" in str(result.exception)
-
-
-def test_a_policy_that_was_changed(desk: Desk) -> None:
-    with (desk.folder / "policy/config.json").open("a") as file:
-        file.write(" ")
-    result = desk.consult(QUESTION)
-    assert "config.json: changed since the bundle was sealed" in str(result.exception)
 
 
 def test_ctrl_c_ends_with_130_and_whole_records(desk: Desk) -> None:
@@ -279,8 +263,8 @@ def test_graded_records_are_what_the_task_reads(desk: Desk, name: str) -> None:
     assert sum(sum(part.answers[:, 1] == "") for part in answers) == 15  # b failed on these
 
 
-@pytest.mark.parametrize("name", ["graded.csv", "graded.jsonl", "graded.parquet"])
-def test_confidences_that_agents_state_are_learned_from(desk: Desk, name: str) -> None:
+def test_confidences_that_agents_state_are_learned_from(desk: Desk) -> None:
+    name = "graded.parquet"
     entries = {agent: describe_endpoint(desk.chat.url, agent) for agent in "abc"}
     for agent in "ab":
         entries[agent] |= {"confidence_after": "Confidence:", "key_env": "CHAT_KEY"}

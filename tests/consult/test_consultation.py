@@ -67,23 +67,6 @@ def test_the_cap_of_evaluation_holds_live_too(chat: ChatServer, tmp_path: Path) 
     assert len(result.outcomes) == 2
 
 
-def test_a_failed_agent_is_an_empty_answer_and_the_next_is_asked(
-    chat: ChatServer, tmp_path: Path
-) -> None:
-    chat.scripts |= {"a": ["status 401"], "b": ["say 42"], "c": ["say 42"]}
-    result = consult_once(build_file(list_agents(chat, "a", "b", "c")), tmp_path)
-    assert [outcome.answer for outcome in result.outcomes] == ["", "42", "42"]
-    assert result.outcomes[0].status == "refused"
-    assert result.decision.answer == "42"
-
-
-def test_nobody_answers(chat: ChatServer, tmp_path: Path) -> None:
-    chat.scripts |= {"a": ["status 404"], "b": ["not-json"]}
-    result = consult_once(build_file(list_agents(chat, "a", "b")), tmp_path)
-    assert (result.decision.answer, result.decision.confidence) == ("", 0)
-    assert [outcome.status for outcome in result.outcomes] == ["not-found", "protocol"]
-
-
 def test_everyone_is_asked_at_the_same_time(chat: ChatServer) -> None:
     """Each waits for all three to have begun, so one after another would never end."""
     chat.scripts |= {name: ["hold 42"] for name in "abc"}

@@ -152,13 +152,6 @@ def test_a_tampered_bundle_is_not_served(line: Checkout, first: str) -> None:
     ] == pytest.approx(1, abs=0.05)
 
 
-def test_a_wrong_params_file_starts_nothing(line: Checkout, first: str) -> None:
-    line.replace("params.yaml", "learning_rate:", "lerning_rate:")
-    done = line.run(sys.executable, "-P", "pipelines/train.py", "gradient", code=2)
-    assert "lerning_rate: unknown key (did you mean learning_rate?)" in done.stderr
-    line.replace("params.yaml", "lerning_rate:", "learning_rate:")
-
-
 def test_two_stages_never_write_at_once(line: Checkout, first: str) -> None:
     import fcntl
 
