@@ -1,12 +1,12 @@
-"""Thousands of odd requests: each is answered correctly or refused, and the server is unchanged.
+"""Odd requests that Hypothesis and Schemathesis make: each is answered rightly or refused.
 
-Hypothesis makes every case and prints the smallest one that fails. The fast tests make the same
-cases in each run, the slow ones others: 5,000 in total, and 20,000 every night.
+The fast tests make the same cases in each run, the slow ones others, and more every night.
 """
 
+import csv
+import io
 import json
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,87 +16,84 @@ from hypothesis import strategies as st
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from tests.support.effort import choose_effort
-from tests.support.serving import grammar, oracle
 from tests.support.serving.lines import Lines, Server, serving
-from tests.support.serving.wire import Connection, Got, Watch, parse, post, send_all_at_once
+from tests.support.serving.models import INPUTS, ROW
+from tests.support.serving.wire import Got, Watch
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
-MIB = 24  # more memory than that after thousands of requests would be a leak
-WARM_UP = 200  # requests until memory use is stable
-PATIENCE_S = 0.5
-FEW: set[int] = set()  # the numbers of cases of fast tests
-RIGHT = [oracle.ROW | {"length": 1, "top_k": 3}]
+MIB = 24  # more memory than that after hundreds of requests would be a leak
+DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
+CELLS = {
+    "text": st.text(),
+    "count": st.integers(-(2**63), 2**63 - 1),
+    "ratio": DOUBLES,
+    "yes": st.booleans(),
+    "marks": st.lists(DOUBLES, max_size=4),
+}
+ODD = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.lists(st.integers())
+ROWS = st.lists(st.fixed_dictionaries(CELLS), min_size=1, max_size=5)
 
 
 def few_or_many(few: int, many: int, night: int) -> pytest.MarkDecorator:
     """A fast test and a slow one, which tries more every night."""
-    FEW.add(few)
-    slow = pytest.param(choose_effort(many, night), marks=pytest.mark.slow)
-    return pytest.mark.parametrize("num_cases", [few, slow])
+    slow = pytest.param(choose_effort(many, night), False, marks=pytest.mark.slow)
+    return pytest.mark.parametrize(("num_cases", "is_fixed"), [(few, True), slow])
 
 
 @pytest.fixture(scope="module")
 def server(wide: Lines) -> Iterator[Server]:
-    """The model `wide`, served."""
+    """The model `wide`, served: it answers with its inputs."""
     with serving(wide, uri="models:/wide@champion") as found:
         yield found
 
 
-@few_or_many(150, 1750, 7000)
-def test_json(server: Server, num_cases: int) -> None:
-    _try(
-        server,
-        num_cases,
-        grammar.invocations(),
-        lambda raw: ("/invocations", raw, "application/json", raw),
-    )
-
-
-@few_or_many(150, 1250, 5000)
-def test_open_inference(server: Server, num_cases: int) -> None:
-    _try(
-        server,
-        num_cases,
-        grammar.infer(),
-        lambda raw: ("/v2/models/wide/infer", raw, "application/json", raw),
-    )
-
-
-@few_or_many(100, 750, 3000)
-def test_csv(server: Server, num_cases: int) -> None:
-    _try(
-        server,
-        num_cases,
-        grammar.csv(),
-        lambda case: ("/invocations", case[0], "text/csv", case[1]),
-    )
-
-
-@few_or_many(4, 60, 220)
-def test_streams(server: Server, num_cases: int) -> None:
-    """16 connections at a time, each of which sends something similar to HTTP."""
+@few_or_many(60, 500, 3000)
+def test_every_form_of_the_same_rows_gets_the_same_answer(
+    server: Server, num_cases: int, is_fixed: bool
+) -> None:
     watch = Watch(server)
 
-    @_settings(num_cases)
-    @given(st.lists(grammar.streams(), min_size=16, max_size=16))
-    def check(streams: list[bytes]) -> None:
-        received = send_all_at_once(server.port, streams, PATIENCE_S)
-        for raw, response in zip(streams, received, strict=True):
-            answers, rest = parse(response)
-            assert rest == b"", (raw, rest)
-            for got in answers:
-                got.check()
-                if got.body.startswith(b'{"predictions"'):
-                    assert json.loads(got.body) == {"predictions": [RIGHT[0] | {"marks": []}]}, raw
-        _ask_as_usual(server)
+    @choose_settings(num_cases, is_fixed)
+    @given(ROWS)
+    def check(rows: list[dict[str, Any]]) -> None:
+        right = [{**row, "length": len(row["text"].encode()), "top_k": 3} for row in rows]
+        columns = {name: [row[name] for row in rows] for name in INPUTS}
+        split = {"columns": list(INPUTS), "data": [[row[name] for name in INPUTS] for row in rows]}
+        for body in (
+            {"instances": rows},
+            {"inputs": columns},
+            {"dataframe_records": rows},
+            {"dataframe_split": split},
+        ):
+            assert ask(server, json.dumps(body)) == (200, {"predictions": right})
+        assert ask(server, write_csv(rows), "text/csv") == (200, {"predictions": right})
+
+    check()
+    watch.check(MIB)
+
+
+@few_or_many(60, 500, 3000)
+def test_a_cell_of_another_kind_is_refused_or_answered_as_it_is(
+    server: Server, num_cases: int, is_fixed: bool
+) -> None:
+    watch = Watch(server)
+
+    @choose_settings(num_cases, is_fixed)
+    @given(st.sampled_from(sorted(INPUTS)), ODD)
+    def check(name: str, value: object) -> None:
+        status, answer = ask(server, json.dumps({"instances": [ROW | {name: value}]}))
+        assert status in (200, 400)
+        if status == 200:
+            assert answer["predictions"][0][name] == value
+        assert ask(server, json.dumps({"instances": [ROW]}))[0] == 200
 
     check()
     watch.check(MIB)
 
 
 @few_or_many(5, 30, 100)
-def test_openapi_describes_every_answer(server: Server, num_cases: int) -> None:
+def test_openapi_describes_every_answer(server: Server, num_cases: int, is_fixed: bool) -> None:
     """/openapi.json describes every answer; a request that violates it is refused."""
     watch = Watch(server)
     schema = schemathesis.openapi.from_url(f"http://127.0.0.1:{server.port}/openapi.json")
@@ -104,14 +101,9 @@ def test_openapi_describes_every_answer(server: Server, num_cases: int) -> None:
     checks = [check for check in CHECKS.get_all() if check.__name__ != "positive_data_acceptance"]
     for found in schema.get_all_operations():
         operation = found.ok()
-        modes = (
-            (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-            if operation.body
-            else (GenerationMode.POSITIVE,)
-        )
-        for mode in modes:
+        for mode in list(GenerationMode) if operation.body else [GenerationMode.POSITIVE]:
 
-            @_settings(num_cases)
+            @choose_settings(num_cases, is_fixed)
             @given(case=operation.as_strategy(generation_mode=mode))
             def check(case: schemathesis.Case) -> None:
                 note(case.as_curl_command())
@@ -121,84 +113,31 @@ def test_openapi_describes_every_answer(server: Server, num_cases: int) -> None:
                 Got(response.status_code, headers, response.content).check()
 
             check()
-    _ask_as_usual(server)
+    assert ask(server, json.dumps({"instances": [ROW]}))[0] == 200
     watch.check(MIB)
 
 
-def _try(
-    server: Server, num_cases: int, cases: st.SearchStrategy[Any], read: Callable[[Any], Any]
-) -> None:
-    """Send each case on one connection: expect the right answer if there is one, else an error."""
-    num_tried = 0
-    with closing(Connection(server.port)) as connection:
-        for _ in range(WARM_UP):
-            connection.ask(post("/invocations", grammar.BODY))
-        watch = Watch(server)
-
-        @_settings(num_cases)
-        @given(cases)
-        def check(case: Any) -> None:
-            nonlocal num_tried
-            num_tried += 1
-            path, raw, content_type, told = read(case)
-            note(f"{raw!r}")
-            got = connection.ask(post(path, raw, content_type))
-            got.check()
-            if told is None:
-                assert got.status in (200, 400), got
-            elif (right := _right(path, told)) is None:
-                assert got.status in (400, 413), got
-            else:
-                assert got.status == 200, got
-                assert _rows(got) == right
-            if num_tried % 50 == 0:
-                _ask_as_usual(server)
-
-        check()
-        watch.check(MIB)
+def ask(server: Server, body: str, content_type: str = "application/json") -> tuple[int, Any]:
+    status, _, raw = server.ask("POST", "/invocations", body.encode(), content_type=content_type)
+    return status, json.loads(raw)
 
 
-def _right(path: str, told: Any) -> oracle.Rows | None:
-    try:
-        if isinstance(told, list):
-            return oracle.cells(told)
-        return oracle.infer(told) if path.startswith("/v2") else oracle.invocations(told)
-    except oracle.WrongError:
-        return None
+def write_csv(rows: list[dict[str, Any]]) -> str:
+    """Write rows with every text in quotes, and lists as JSON."""
+    file = io.StringIO()
+    writer = csv.DictWriter(file, list(INPUTS), quoting=csv.QUOTE_NONNUMERIC)
+    writer.writeheader()
+    writer.writerows({**row, "marks": json.dumps(row["marks"])} for row in rows)
+    return file.getvalue()
 
 
-def _rows(got: Got) -> oracle.Rows:
-    body = json.loads(got.body)
-    if "predictions" in body:
-        return body["predictions"]
-    columns = {}
-    for tensor in body["outputs"]:
-        data = tensor["data"]
-        if tensor["name"] == "marks":
-            width = tensor["shape"][1]
-            data = [data[row * width : (row + 1) * width] for row in range(tensor["shape"][0])]
-        columns[tensor["name"]] = data
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _ask_as_usual(server: Server) -> None:
-    status, _, raw = server.ask(
-        "POST",
-        "/invocations",
-        json.dumps({"inputs": [oracle.ROW]}),
-        content_type="application/json",
-    )
-    assert (status, json.loads(raw)) == (200, {"predictions": RIGHT})
-
-
-def _settings(num_cases: int) -> Any:
-    fast = num_cases in FEW
+def choose_settings(num_cases: int, is_fixed: bool) -> settings:
     return settings(
         max_examples=num_cases,
-        derandomize=fast,
+        derandomize=is_fixed,
         database=None,
         deadline=None,
-        print_blob=not fast,
+        print_blob=not is_fixed,
         suppress_health_check=list(HealthCheck),
         phases=[Phase.generate, Phase.shrink],
     )

@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, serving
+from tests.support.serving.models import ROW
 
 from plumbline.serving.request_log import (
     FLUSH_BYTES,
@@ -110,7 +110,7 @@ def test_whole_numbers_of_any_size_are_logged_in_a_column_of_floats(
     wide: Lines, tmp_path: Path
 ) -> None:
     ratios = [0.5, 2**60, 10**300, 3]
-    body = {name: [value] * len(ratios) for name, value in oracle.ROW.items()}
+    body = {name: [value] * len(ratios) for name, value in ROW.items()}
     sent = json.dumps({"inputs": body | {"ratio": ratios}})
     log = tmp_path / "log"
     with serving(wide, "--log-folder", str(log), uri="models:/wide@champion") as server:
@@ -136,7 +136,7 @@ def test_long_texts_are_written_soon_and_do_not_wait_without_end(
 ) -> None:
     """With an emoji in it each character of a text takes 4 bytes, and again in the answer."""
     text = "a" * 1_000_000 + "\N{SLIGHTLY SMILING FACE}"
-    body = json.dumps({"inputs": {name: [v] for name, v in (oracle.ROW | {"text": text}).items()}})
+    body = json.dumps({"inputs": {name: [v] for name, v in (ROW | {"text": text}).items()}})
     num_due, num_most = (limit // (8 * len(text)) + 1 for limit in (FLUSH_BYTES, MAX_BYTES))
     options = choose_redaction(tmp_path, "hold")
     environment = {"PYTHONPATH": str(tmp_path), "HELD": str(tmp_path)}

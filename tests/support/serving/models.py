@@ -7,13 +7,23 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.serving import oracle
 from tests.support.serving.lines import Lines, register_as_measured
 
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
-from plumbline.contract.task import Task
+from plumbline.contract.task import Field, Param, Signature, Task
+
+# The model `wide` answers with its inputs, one of every kind.
+NUMBERS = {"type": "array", "items": {"type": "double"}}
+INPUTS = {"text": "string", "count": "long", "ratio": "double", "yes": "boolean", "marks": NUMBERS}
+ROW = {"text": "a", "count": 1, "ratio": 0.5, "yes": True, "marks": [1.0, 2.0]}
+FIELDS = tuple(Field(name, kind) for name, kind in INPUTS.items())
+SIGNATURE = Signature(
+    inputs=FIELDS,
+    outputs=(*FIELDS, Field("length", "long"), Field("top_k", "long")),
+    params=(Param("top_k", "integer", 3),),
+)
 
 
 def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
@@ -32,10 +42,8 @@ def make_wide(folder: Path) -> Lines:
             update={"registry": params.registry.model_copy(update={"model": "wide"})}
         )
         predictor = Path(__file__).with_name("wide.py")
-        row = {name: [value] for name, value in oracle.ROW.items()}
-        wide = replace(
-            task, signature=oracle.SIGNATURE, example=row, faulty={}, predictor=predictor
-        )
+        row = {name: [value] for name, value in ROW.items()}
+        wide = replace(task, signature=SIGNATURE, example=row, faulty={}, predictor=predictor)
         golden = {"inputs": row, "params": {}, "outputs": row | {"length": [1], "top_k": [3]}}
         register_as_measured(named, wide, {}, golden)
     return lines

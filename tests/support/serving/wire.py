@@ -2,14 +2,12 @@
 
 import asyncio
 import re
-import socket
 from dataclasses import dataclass
 
 import psutil
 from pydantic_core import from_json
-from tests.support.serving.lines import PATIENCE_S, Server
+from tests.support.serving.lines import Server
 
-CANARY = "c4n4ry-7f3a"  # stands in what is sent, and in no refusal
 MAX_ERROR_BYTES = 1000
 HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) [ -~]*\r\n((?:[!-9;-~]+: [ -~]*\r\n)*)\r\n")
 
@@ -34,18 +32,18 @@ class Got:
             assert set(told) == {"error_code", "message", "error"}, self
             assert re.fullmatch("[A-Z_]+", told["error_code"]), self
             assert len(self.body) <= MAX_ERROR_BYTES, self
-            for word in (CANARY, "Traceback", 'File "'):
+            for word in ("Traceback", 'File "'):
                 assert word not in self.body.decode() + str(self.headers), self
 
 
-def parse(raw: bytes, head_only: bool = False) -> tuple[list[Got], bytes]:
+def parse(raw: bytes) -> tuple[list[Got], bytes]:
     """Return all complete answers in `raw`, without interim ones (100 Continue), and the rest."""
     found = []
     while match := HEAD.match(raw):
         headers = dict(line.split(": ", 1) for line in match[2].decode().lower().splitlines())
         if "content-length" not in headers and headers.get("connection") == "close":
             return [*found, Got(int(match[1]), headers, b"")], b""  # what is not HTTP, by uvicorn
-        end = match.end() + (0 if head_only else int(headers.get("content-length", 0)))
+        end = match.end() + int(headers.get("content-length", 0))
         if len(raw) < end:
             break
         assert "transfer-encoding" not in headers
@@ -53,47 +51,6 @@ def parse(raw: bytes, head_only: bool = False) -> tuple[list[Got], bytes]:
             found.append(Got(int(match[1]), headers, raw[match.end() : end]))
         raw = raw[end:]
     return found, raw
-
-
-class Connection:
-    """A connection for one complete request after another; opened again if the server closed it."""
-
-    def __init__(self, port: int) -> None:
-        self._port = port
-        self._socket = self._opened()
-
-    def ask(self, raw: bytes) -> Got:
-        """The answer to a request."""
-        try:
-            return self._answer(raw)
-        except (ConnectionError, EOFError):
-            self.close()
-            self._socket = self._opened()
-            return self._answer(raw)
-
-    def close(self) -> None:
-        """Leave."""
-        self._socket.close()
-
-    def _opened(self) -> socket.socket:
-        return socket.create_connection(("127.0.0.1", self._port), timeout=PATIENCE_S)
-
-    def _answer(self, raw: bytes) -> Got:
-        self._socket.sendall(raw)
-        received = b""
-        while part := self._socket.recv(1 << 20):
-            found, rest = parse(received := received + part)
-            if found:
-                assert rest == b""
-                return found[0]
-        raise EOFError(received)
-
-
-def post(path: str, body: bytes, content_type: str = "application/json") -> bytes:
-    """A request with `body`, which also carries the canary."""
-    head = f"POST {path}?{CANARY} HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Canary: {CANARY}\r\n"
-    head += f"Content-Type: {content_type}\r\nContent-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
 
 
 def send_all_at_once(port: int, streams: list[bytes], patience_s: float) -> list[bytes]:
@@ -134,10 +91,6 @@ class Watch:
         self._server.wait(lambda: self._used()[1] <= self._files + 2)
         grown = (self._used()[0] - self._rss) / (1 << 20)
         assert grown <= mib, f"{grown:.1f} MiB more memory"
-
-    def limit_files(self, num_files: int) -> None:
-        """Let the worker open no more than that."""
-        self._worker.rlimit(psutil.RLIMIT_NOFILE, (num_files, num_files))
 
     def _used(self) -> tuple[int, int]:
         return self._worker.memory_info().rss, self._worker.num_fds()
