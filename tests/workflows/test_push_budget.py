@@ -35,22 +35,6 @@ def repository(tmp_path: Path) -> Checkout:
     return made
 
 
-def test_the_first_run_comes_first_then_what_changed_then_others_by_turns(
-    repository: Checkout,
-) -> None:
-    orders = set()
-    for number in range(3):
-        commit(repository, f"a stage, {number}", "--amend")
-        command = ("python", "-m", "pytest", "-q", "--collect-only")
-        said = repository.run(*command, PLUMBLINE_TEST_UNTIL="0").stdout
-        names = [line.partition("::")[0] for line in said.splitlines() if "::" in line]
-        files = [name.removeprefix("tests/") for name in dict.fromkeys(names)]
-        assert files[:2] == [FIRST, CHANGED]
-        assert sorted(files[2:]) == OTHERS
-        orders.add(tuple(files[2:]))
-    assert len(orders) > 1
-
-
 def test_what_begins_too_late_is_named_and_not_counted_as_passed(repository: Checkout) -> None:
     command = ("python", "-m", "pytest", "-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
     said = repository.run(*command, PLUMBLINE_TEST_UNTIL="0").stdout
