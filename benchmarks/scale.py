@@ -27,7 +27,7 @@ BASE_ROWS = 1000
 LOAD_TASK = """
 from plumbline.contract import layout
 from plumbline.process.files import digest_files, digest_path
-from plumbline.contract.manifest import Manifest
+from plumbline.tables.manifest_file import Manifest
 from plumbline.contract.loading import load_params, load_task
 from plumbline.quality.manifest_check import check_manifest
 
@@ -57,13 +57,14 @@ from pathlib import Path
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from plumbline.contract.rows import put_column
 from plumbline.tables.manifests import compare_manifests
 
 rewritten = Manifest(Path("rewritten.parquet"))
 with pq.ParquetWriter(rewritten.path, pq.read_schema(layout.MANIFEST)) as writer:
     for batch in Manifest(layout.MANIFEST).read_batches():
-        writer.write_batch(put_column(batch, "digest", pc.utf8_reverse(batch["digest"])))
+        position = batch.schema.get_field_index("digest")
+        turned = pc.utf8_reverse(batch["digest"])
+        writer.write_batch(batch.set_column(position, "digest", turned))
 compare_manifests(Manifest(layout.MANIFEST), rewritten)
 """
 # The stage `train` without MLflow: examples become a sealed bundle.

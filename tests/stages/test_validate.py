@@ -238,10 +238,9 @@ def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
         "personal_data",
     } <= found
 
-    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", 37)
-    monkeypatch.setattr("plumbline.contract.rows.PART_ROWS", 100)
+    monkeypatch.setattr("plumbline.tables.rows.READ_ROWS", 40)
     monkeypatch.setattr(
-        "plumbline.tasks.text_classification.expectations.text_chunks.CHUNK_CHARACTERS", 700
+        "plumbline.tasks.text_classification.expectations.grams.CHUNK_CHARACTERS", 700
     )
     assert run_stages("raw.csv")[0] == "rejected"
     assert layout.VALIDATION.read_bytes() == whole

@@ -6,7 +6,6 @@ import numpy as np
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.records import Case, Scores
 from plumbline.contract.task import Task
@@ -25,6 +24,7 @@ from plumbline.evidence.records import (
 from plumbline.evidence.scores import CHAMPION, Key, ScoreTable
 from plumbline.process.files import digest_path, write_json
 from plumbline.registry import ledger
+from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.manifests import compare_manifests
 
 FAILED = {"promote": [], "keep": ["champion"], "refuse": ["floor"]}

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.manifest import Manifest
 from plumbline.tables import manifests
+from plumbline.tables.manifest_file import Manifest
 
 
 def manifest(*rows: tuple[str, str, str, str]) -> pd.DataFrame:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import (
     Bound,
     Candidate,
@@ -16,11 +15,13 @@ from plumbline.contract.records import (
     Learner,
     Scores,
 )
-from plumbline.contract.rows import RowBatches
 from plumbline.contract.task import Columns, P, Predictor
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
+
+    from plumbline.tables.manifest_file import Manifest
 
 
 class DataPart(Protocol[P]):
@@ -54,8 +55,8 @@ class ExpectationsPart(Protocol[P]):
     """`task.expectations`: what examples must be before a model may learn from them."""
 
     def build_table(
-        self, params: P, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
-    ) -> "pd.DataFrame | RowBatches":
+        self, params: P, examples: Path, manifest: "Manifest", facts: Mapping[str, Any]
+    ) -> "pd.DataFrame | Iterator[pa.RecordBatch]":
         """Return the table that checks look at; `facts` is what `ingest` returned.
 
         A table in batches may have any number of rows.

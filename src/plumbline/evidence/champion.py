@@ -12,7 +12,6 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
 from plumbline.contract.yaml_file import load_yaml
@@ -21,6 +20,7 @@ from plumbline.registry import promotion
 from plumbline.registry.reader import journal_check, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.manifests import compare_manifests
 
 FIELD = "label"  # of an output, at any depth

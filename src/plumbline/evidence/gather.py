@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.suggestion import suggest_nearest
@@ -28,6 +27,7 @@ from plumbline.registry import ledger
 from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.ledger import SplitUse
 from plumbline.sources.shown_params import digest_shown_params, hide_secrets_in_values
+from plumbline.tables.manifest_file import Manifest
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,10 +8,10 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Bound, Scores
 from plumbline.contract.task import Metric, Task
 from plumbline.process.files import write_aside
+from plumbline.tables.manifest_file import Manifest
 
 if TYPE_CHECKING:
     import pandas as pd

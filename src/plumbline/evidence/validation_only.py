@@ -7,7 +7,6 @@ import numpy as np
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Task
@@ -17,6 +16,7 @@ from plumbline.evidence.choice import Choice, choose, choose_shipped
 from plumbline.evidence.predictors import open_candidate
 from plumbline.evidence.scores import check_order
 from plumbline.process.files import write_aside, write_json
+from plumbline.tables.manifest_file import Manifest
 
 SUMMARY = (
     "inside an experiment of DVC only validation is scored; `dvc repro` outside of it scores the "

@@ -11,8 +11,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plumbline.contract.rows import RowBatches
-
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -20,7 +18,7 @@ TABLE = "rows"
 
 
 @contextmanager
-def open_database(rows: RowBatches) -> Iterator[tuple[Path, list[str]]]:
+def open_database(rows: "Iterator[pa.RecordBatch]") -> Iterator[tuple[Path, list[str]]]:
     """Write `rows` to a database that is there inside the block; yield it and its columns."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         path = Path(folder) / "rows.sqlite"
@@ -29,14 +27,14 @@ def open_database(rows: RowBatches) -> Iterator[tuple[Path, list[str]]]:
         yield path, columns
 
 
-def _write_rows(connection: sqlite3.Connection, rows: RowBatches) -> list[str]:
+def _write_rows(connection: sqlite3.Connection, rows: "Iterator[pa.RecordBatch]") -> list[str]:
     connection.execute("PRAGMA journal_mode = OFF")  # nobody reads it after a crash
     connection.execute("PRAGMA synchronous = OFF")
     columns: list[str] = []
     statement = ""
     for batch in rows:
         if not columns:
-            columns = list_columns(batch)
+            columns = batch.schema.names
             quoted = ", ".join(_quote(name) for name in columns)
             connection.execute(f"CREATE TABLE {TABLE} ({quoted})")
             marks = ", ".join("?" * len(columns))
@@ -45,15 +43,6 @@ def _write_rows(connection: sqlite3.Connection, rows: RowBatches) -> list[str]:
         connection.executemany(statement, zip(*values, strict=True))
         connection.commit()
     return columns
-
-
-def list_columns(batch: "pa.RecordBatch") -> list[str]:
-    """Return the names of columns; of those that differ in case alone, SQL can have the last one.
-
-    What is computed comes after what the data have.
-    """
-    last = {name.lower(): name for name in batch.schema.names}
-    return [name for name in batch.schema.names if last[name.lower()] == name]
 
 
 def _quote(name: str) -> str:

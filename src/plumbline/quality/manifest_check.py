@@ -8,8 +8,8 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, explain_damage
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS, Task
+from plumbline.tables.manifest_file import Manifest
 
 if TYPE_CHECKING:
     import pandas as pd

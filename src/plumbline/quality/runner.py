@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.records import Check
-from plumbline.contract.rows import RowBatches
 from plumbline.quality.findings_database import TABLE, open_database
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 MAX_EXAMPLES = 10
 MAX_LOOKED_AT = 1000  # failing rows among which differing examples are sought
@@ -51,7 +51,7 @@ class ExpectationResult:
 
 
 def run_checks(
-    table: "pd.DataFrame | RowBatches", checks: Sequence[Check]
+    table: "pd.DataFrame | Iterator[pa.RecordBatch]", checks: Sequence[Check]
 ) -> list[ExpectationResult]:
     """Run `checks` on `table` (one row an example, column `id`); results are in their order.
 
@@ -74,7 +74,7 @@ def digest_suite(checks: Sequence[Check]) -> str:
 
 
 def _ask_great_expectations(
-    table: "pd.DataFrame | RowBatches", checks: Sequence[Check]
+    table: "pd.DataFrame | Iterator[pa.RecordBatch]", checks: Sequence[Check]
 ) -> dict[str, dict[str, Any]]:
     """Return Great Expectations' answers as plain JSON values, by the name of the check."""
     import pandas as pd

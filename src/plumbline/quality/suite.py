@@ -33,6 +33,7 @@ def _build_row_checks(params: Params) -> Iterator[Check]:
         "blocking",
         "Train, validation and test all have rows",
         "give each split a source, or a share of one",
+        follows_from=("rows",),  # of a task that asks for so many in train
     )
     for split, least in params.validation.list_min_rows().items():
         enough = expect(

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Candidate, Figure
 from plumbline.contract.task import SPLITS, Columns
 from plumbline.contract.verdict import EXIT_CODES
@@ -15,6 +14,7 @@ from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import build_leaderboard, describe_seeds
 from plumbline.reporting.tables import build_flip_tables, format_table, list_mistakes
 from plumbline.statistics.power import DISPROOF_LEVEL
+from plumbline.tables.manifest_file import Manifest
 
 
 def write_report(

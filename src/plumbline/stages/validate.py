@@ -7,7 +7,6 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
-from plumbline.contract.manifest import Manifest, ManifestSummary
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
@@ -17,6 +16,7 @@ from plumbline.quality import runner, suite
 from plumbline.quality.manifest_check import check_manifest
 from plumbline.reporting.html import render_template
 from plumbline.statistics.reach import find_unreachable_limits
+from plumbline.tables.manifest_file import Manifest, ManifestSummary
 from plumbline.tracking.dataset_facts import describe_dataset
 from plumbline.tracking.records import RUNNING, RunFacts
 

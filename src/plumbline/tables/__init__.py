@@ -7,8 +7,10 @@ byte_stream    bytes, decompressed and bounded
 text_lines     lines, decoded and bounded
 csv_files, jsonl_files, arrow_files   one module for each format
 csv_limits     the csv module's limit on cells, for all of plumbline
-parquet_batches   rows for one Parquet file, in bounded memory
+parquet_batches   one Parquet file, in bounded memory
 split_files    the rows of a split in numbered Parquet files
 database       DuckDB, bounded
+rows           rows of any number, asked by SQL
+manifest_file  the manifest
 manifests      what changed between two manifests
 """

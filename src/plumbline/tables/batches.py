@@ -14,6 +14,7 @@ from plumbline.tables.csv_files import CsvRecords
 from plumbline.tables.formats import find_kind
 from plumbline.tables.jsonl_files import JsonRecords
 from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS
+from plumbline.tables.rows import split_large
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -180,7 +181,7 @@ class ArrowBatches:
     def read_batches(self) -> Iterator[Batch]:
         """Read rows in the order of the file."""
         for batch in self._table.read_batches():
-            for part in _split_large(batch):
+            for part in split_large(batch):
                 first_row = self._num_read
                 self._num_read += part.num_rows
                 getter = self._build_getter(part, first_row)
@@ -234,13 +235,3 @@ def _group(
             begin = get_offset()
     if values:
         yield build(first_row, lines, values)
-
-
-def _split_large(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
-    """Halve a batch again and again until no part is over the limit, or a part is one row."""
-    if batch.nbytes <= CHUNK_CHARS or batch.num_rows <= 1:
-        yield batch
-        return
-    half = batch.num_rows // 2
-    yield from _split_large(batch.slice(0, half))
-    yield from _split_large(batch.slice(half))

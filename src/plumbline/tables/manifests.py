@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
 from plumbline.tables.database import open_database, quote_name
+from plumbline.tables.manifest_file import Manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

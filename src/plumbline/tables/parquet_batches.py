@@ -1,15 +1,15 @@
 """Parquet in batches of bounded size: memory does not grow, and equal rows give equal bytes."""
 
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-from plumbline.contract.row_groups import BATCH_ROWS
+from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+BATCH_ROWS = 8192  # of a row group, at most, and of what is read of one at once
 BATCH_CHARS = 8 * 2**20
 
 
@@ -62,3 +62,21 @@ class BatchWriter(AbstractContextManager["BatchWriter"]):
         self._waiting = [pa.record_batch(empty, schema=self._schema)]
         self._num_rows = 0
         self._size = 0
+
+
+def read_row_groups(
+    source: Path | IO[bytes], columns: Sequence[str] | None = None
+) -> Iterator["pa.RecordBatch"]:
+    """Yield all rows in order, at most BATCH_ROWS of one row group at a time.
+
+    pyarrow alone fills a batch from several groups, however long the texts are for which their
+    writer ended each early. A column that is not there is left out; a file that cannot be read
+    raises OSError or ValueError.
+    """
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(source) as file:
+        for group in range(file.num_row_groups):
+            yield from file.iter_batches(
+                BATCH_ROWS, row_groups=[group], columns=columns, use_threads=False
+            )

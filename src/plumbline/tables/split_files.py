@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError, explain_damage
-from plumbline.contract.row_groups import BATCH_ROWS, read_row_groups
-from plumbline.contract.rows import PART_ROWS
-from plumbline.tables.parquet_batches import BatchWriter
+from plumbline.tables.parquet_batches import BATCH_ROWS, BatchWriter, read_row_groups
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-FILE_ROWS = PART_ROWS  # of each file of a split but the last
+FILE_ROWS = 50_000  # of each file of a split but the last
 REMEDY = "run `dvc repro -f ingest`"
 
 

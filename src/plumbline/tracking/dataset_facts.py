@@ -5,9 +5,9 @@ from collections import Counter
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.value_types import TYPES
 from plumbline.process.files import digest_path, read_json
+from plumbline.tables.manifest_file import Manifest
 
 MAX_DIGEST = 36  # characters that every store can hold
 MAX_SOURCE = 60_000

@@ -9,10 +9,10 @@ import pytest
 from tests.support.questions import Facts, ask_gate
 from tests.support.small_answers import small_params, write_examples
 
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.records import Bound
 from plumbline.contract.task import SPLITS
 from plumbline.evidence import gates
+from plumbline.tables.manifest_file import Manifest
 from tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
 from tasks.answer_consensus.data.storage import write_answers, write_setting
 from tasks.answer_consensus.expectations import build_checks, build_table

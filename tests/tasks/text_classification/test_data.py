@@ -13,12 +13,9 @@ from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.loading import load_params
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
 from plumbline.tasks.text_classification.expectations import find_leaks
-from plumbline.tasks.text_classification.expectations.text_chunks import CHUNK_CHARACTERS
-from plumbline.tasks.text_classification.expectations.text_rows import read_manifest_rows
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
@@ -342,17 +339,6 @@ def test_a_split_that_pandas_wrote_is_read_with_the_others(folder: Path) -> None
     assert read_split(out, "test").schema.field("text").type == pa.large_string()
     leaks = find_leaks(make_params("a.csv"), folder / "out")
     assert {leak.num_rows for leak in leaks if leak.split == "test"} == {len(rows)}
-
-
-def test_long_texts_are_read_a_few_at_a_time(folder: Path) -> None:
-    lines = "".join(f"{row} {'x' * 3900},{'ab'[row % 2]}\n" for row in range(1000))
-    ingest_bytes(f"text,label\n{lines}", folder)
-    manifest = Manifest(folder / "out/manifest.parquet")
-    sizes = []
-    for batch in read_manifest_rows(manifest, folder / "out", ["id", "split"]):
-        sizes.append(sum(map(len, batch["text"].to_pylist())))
-    assert sum(sizes) > 1000 * 3900
-    assert max(sizes) < CHUNK_CHARACTERS + 4000
 
 
 @pytest.mark.shared

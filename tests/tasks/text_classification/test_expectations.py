@@ -4,18 +4,17 @@ import random
 import re
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
 import pandas as pd
 import pytest
-from tests.support.batches import cut_table
+from tests.support.batches import store_table
 from tests.support.dirty_texts import make_values
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
-from plumbline.contract.rows import RowBatches
+from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
@@ -32,6 +31,7 @@ from plumbline.tasks.text_classification.expectations.each_label import (
     list_one_label,
 )
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
+from plumbline.tasks.text_classification.expectations.text_rows import name_metadata
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 
 WORDS = [
@@ -60,9 +60,9 @@ def make_rows(*values: tuple[str, str, str]) -> pd.DataFrame:
     )
 
 
-def make_batches(*values: tuple[str, str, str]) -> RowBatches:
+def make_batches(*values: tuple[str, str, str]) -> StoredRows:
     """Return the rows of `make_rows`, a few in each batch."""
-    return cut_table(make_rows(*values))
+    return store_table(make_rows(*values))
 
 
 def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None:
@@ -167,10 +167,6 @@ def _exchange_a_word(text: str) -> str:
     return " ".join(words)
 
 
-def _add_a_footer(text: str) -> str:
-    return f"{text}. Sent from my new phone today"
-
-
 def _draw_similar_texts(num_rows: int) -> list[str]:
     """Draw sentences, of which one in twenty differs from another one in a word."""
     rng = random.Random(7)
@@ -183,19 +179,16 @@ def _draw_similar_texts(num_rows: int) -> list[str]:
     return texts
 
 
-@pytest.mark.parametrize("hide", [_exchange_a_word, _add_a_footer])
-def test_some_test_rows_in_train_with_a_word_changed_or_some_added_are_found(
-    hide: Callable[[str], str],
-) -> None:
+def test_some_test_rows_in_train_with_a_word_changed_are_found() -> None:
     texts = _draw_similar_texts(2000)
     test, train = texts[:500], texts[500:]
-    copies = [hide(text) for text in test[::10]]
+    copies = [_exchange_a_word(text) for text in test[::10]]
     rows = [("train", text, "x") for text in train + copies] + [("test", t, "x") for t in test]
 
     near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"])
 
     assert len(near) > 0.03 * len(test)
-    assert all("a word or an addition apart from f:" in finding for finding in near.values())
+    assert all("a word apart from f:" in finding for finding in near.values())
 
 
 def test_texts_that_resemble_each_other_everywhere_are_no_leak() -> None:
@@ -248,15 +241,15 @@ def _number_customers(num_customers: int, is_loyal: bool) -> pd.DataFrame:
         label = "abcd"[customer % 4 if is_loyal else rng.randrange(4)]
         rows.append(("test" if number < 250 else "train", f"{text} no {80000 + customer}", label))
     table = make_rows(*rows)
-    return table.assign(customer=table["text"].str[-5:])
+    return table.assign(**{name_metadata(0): table["text"].str[-5:]})
 
 
 def test_customers_who_come_back_with_their_label_are_a_group() -> None:
     loyal = _number_customers(200, is_loyal=True)
-    in_text = recognition.find_recognised(cut_table(loyal), "test", ["train"], [])
+    in_text = recognition.find_recognised(store_table(loyal), "test", ["train"], [])
     assert len(in_text) > 200
     assert re.match(r"the number '80\d+' is in an earlier split", next(iter(in_text.values())))
-    no_text = cut_table(loyal.assign(normal="x"))
+    no_text = store_table(loyal.assign(normal="x"))
     named = recognition.find_recognised(no_text, "test", ["train"], ["customer"])
     assert len(named) == len(in_text)
 
@@ -265,7 +258,7 @@ def test_customers_with_any_label_and_kinds_of_cases_are_no_group() -> None:
     fickle = _number_customers(200, is_loyal=False)
     kinds = _number_customers(24, is_loyal=True)  # thirty rows each and more: not a customer
     for rows in (fickle, kinds):
-        assert recognition.find_recognised(cut_table(rows), "test", ["train"], ["customer"]) == {}
+        assert recognition.find_recognised(store_table(rows), "test", ["train"], ["customer"]) == {}
 
 
 def test_customers_who_come_back_with_one_label_of_a_set_are_a_group() -> None:
@@ -276,7 +269,7 @@ def test_customers_who_come_back_with_one_label_of_a_set_are_a_group() -> None:
         others = [rng.sample("efghijklmnop", rng.randrange(3)) for _ in range(len(table))]
         pairs = zip(table["label"], others, strict=True)
         rows = table.assign(label=[join_labels([label, *more]) for label, more in pairs])
-        batches = cut_table(rows)
+        batches = store_table(rows)
         found = recognition.find_recognised(batches, "test", ["train"], ["customer"], split_labels)
         assert (len(found) > 200) == is_group
         assert bool(found) == is_group
@@ -335,7 +328,7 @@ def test_the_share_of_suspects_follows_the_share_of_wrong_labels(flipped: float)
     texts = [" ".join([name, *rng.sample(WORDS, 3)]) for name in truth]
     table = make_rows(*[("train", text, label) for text, label in zip(texts, given, strict=True)])
 
-    rows = cut_table(table)
+    rows = store_table(table)
     noise = labels.find_label_noise(rows, count_labels(rows, list_one_label), seed=1)
     suspect = [row for row, finding in noise.items() if finding is not None]
 

@@ -1,22 +1,16 @@
 """The fast searches for near copies list what the plain definitions list."""
 
 import random
-from collections.abc import Callable
 
 import pytest
 
-from plumbline.tasks.text_classification.expectations import similar_pairs, text_chunks
+from plumbline.tasks.text_classification.expectations import grams, similar_pairs
 from plumbline.tasks.text_classification.expectations.exchanges import (
     MAX_WORDS,
     MIN_WORDS,
     find_exchanged,
 )
-from plumbline.tasks.text_classification.expectations.resemblance import (
-    _find_all_resembling,
-    _find_resembling,
-)
 from plumbline.tasks.text_classification.expectations.similar_pairs import Twin, find_twins
-from plumbline.tasks.text_classification.expectations.text_chunks import ListedTexts
 
 WORDS = ("red", "blue", "box", "came")
 
@@ -45,12 +39,12 @@ def test_every_text_with_one_word_exchanged_or_another_order_is_found() -> None:
     known, checked = draw_texts(300, 0), draw_texts(300, 1)
     checked += known[:20]
     expected = {text for text in checked if any(is_exchanged(text, twin) for twin in known)}
-    twins = find_exchanged(ListedTexts(known), checked)
+    twins = find_exchanged(known, checked)
     assert 20 < len(expected) < len(checked)
     assert set(twins) == expected
     assert all(is_exchanged(text, twin) for text, twin in twins.items())
-    assert find_exchanged(ListedTexts([]), checked) == {}
-    assert find_exchanged(ListedTexts(known), ["short"]) == {}
+    assert find_exchanged([], checked) == {}
+    assert find_exchanged(known, ["short"]) == {}
 
 
 @pytest.mark.parametrize("similarity", [0.5, 0.8, 0.9, 1.0])
@@ -63,50 +57,37 @@ def test_the_most_similar_text_of_all_is_found(similarity: float) -> None:
         if closest.similarity >= similarity:
             expected[row] = closest
     assert len(expected) > 2
-    assert find_twins(checked, ListedTexts(known), similarity) == expected
-    assert find_twins([], ListedTexts(known), similarity) == {}
-    assert find_twins(checked, ListedTexts([]), similarity) == {}
+    assert find_twins(checked, known, similarity) == expected
+    assert find_twins([], known, similarity) == {}
+    assert find_twins(checked, [], similarity) == {}
 
 
 def test_twins_are_the_same_however_many_are_compared_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     texts = draw_texts(200, 3)
-    whole = find_twins(texts[::2], ListedTexts(texts[1::2]), 0.6)
+    whole = find_twins(texts[::2], texts[1::2], 0.6)
     assert len(whole) > 20
     monkeypatch.setattr(similar_pairs, "CHUNK_PAIRS", 7)
-    assert find_twins(texts[::2], ListedTexts(texts[1::2]), 0.6) == whole
+    assert find_twins(texts[::2], texts[1::2], 0.6) == whole
 
 
 def test_what_is_found_does_not_depend_on_the_size_of_a_chunk(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     known, checked = draw_texts(200, 4), draw_texts(200, 5)
-    similar = find_twins(checked, ListedTexts(known), 0.6)
-    twins = find_exchanged(ListedTexts(known), checked)
+    similar = find_twins(checked, known, 0.6)
+    twins = find_exchanged(known, checked)
     assert len(similar) > 20
     assert len(twins) > 20
-    monkeypatch.setattr(text_chunks, "CHUNK_CHARACTERS", 300)
-    assert len(list(text_chunks.cut_texts(known))) > 20
-    assert find_twins(checked, ListedTexts(known), 0.6) == similar
-    assert find_exchanged(ListedTexts(known), checked) == twins
-
-
-@pytest.mark.parametrize("find", [_find_resembling, _find_all_resembling])
-def test_what_resembles_does_not_depend_on_the_size_of_a_chunk(
-    find: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known, checked = draw_texts(300, 6), draw_texts(300, 7)
-    checked = [f"{text} and some more words" for text in known[::5]] + checked
-    known += [f"also this before {text}" for text in checked[100::5]]
-    whole = find.__wrapped__(ListedTexts(known), checked, 0.6)
-    assert len(whole) > 100
-    monkeypatch.setattr(text_chunks, "CHUNK_CHARACTERS", 300)
-    assert find.__wrapped__(ListedTexts(known), checked, 0.6) == whole
+    monkeypatch.setattr(grams, "CHUNK_CHARACTERS", 300)
+    assert len(list(grams.cut_texts(known))) > 20
+    assert find_twins(checked, known, 0.6) == similar
+    assert find_exchanged(known, checked) == twins
 
 
 def test_a_text_without_a_common_gram_has_no_pair() -> None:
-    assert find_twins(["abcdef"], ListedTexts(["uvwxyz"]), 0.1) == {}
+    assert find_twins(["abcdef"], ["uvwxyz"], 0.1) == {}
 
 
 def compute_jaccard(one: str, other: str) -> float:

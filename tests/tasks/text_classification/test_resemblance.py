@@ -4,15 +4,13 @@ import random
 
 import pandas as pd
 import pytest
-from tests.support.batches import cut_table, list_findings
+from tests.support.batches import list_findings, store_table
 
 from plumbline.tasks.text_classification.data import normalise
-from plumbline.tasks.text_classification.expectations import text_chunks
+from plumbline.tasks.text_classification.expectations import grams as grams_module
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
+from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
 from plumbline.tasks.text_classification.expectations.grams import count_grams
-from plumbline.tasks.text_classification.expectations.recent_answers import keep_recent
-from plumbline.tasks.text_classification.expectations.resemblance import find_resembling
-from plumbline.tasks.text_classification.expectations.text_chunks import ListedTexts
 
 BEFORE = {"validation": ("train",), "test": ("train", "validation")}
 
@@ -43,7 +41,7 @@ def divide(texts: list[str], seed: int) -> pd.DataFrame:
 
 
 def find_findings(rows: pd.DataFrame, split: str) -> pd.Series:
-    findings = find_near_leaks(cut_table(rows, 500), split, BEFORE[split])
+    findings = find_near_leaks(store_table(rows), split, BEFORE[split])
     return list_findings(findings, rows)
 
 
@@ -68,7 +66,7 @@ def test_copies_among_rows_of_a_template_are_found() -> None:
 def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> None:
     known = [f"please send order number {number} to my address" for number in range(300)]
     checked = [*known[:2], "please send order number 999 to my address", "something else"]
-    assert find_resembling(ListedTexts(known), checked, 0.9) == {
+    assert find_exchanged(known, checked) == {
         checked[0]: known[1],
         checked[1]: known[0],
         checked[2]: known[0],
@@ -78,7 +76,7 @@ def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> 
 def test_words_in_another_order_are_the_same_words() -> None:
     known = ["where is the parcel that i ordered", "a b c"]
     checked = ["ordered i that parcel the is where", "c b a", "where is the parcel that you lost"]
-    assert find_resembling(ListedTexts(known), checked, 0.9) == {checked[0]: known[0]}
+    assert find_exchanged(known, checked) == {checked[0]: known[0]}
 
 
 def test_grams_are_those_of_each_text() -> None:
@@ -91,53 +89,7 @@ def test_grams_are_those_of_each_text() -> None:
 def test_grams_have_one_number_in_all_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = ["abcabc", "xyz", "cabc", "x", "zabc"]
     whole = count_grams(texts)
-    monkeypatch.setattr(text_chunks, "CHUNK_CHARACTERS", 1)
+    monkeypatch.setattr(grams_module, "CHUNK_CHARACTERS", 1)
     parts = count_grams(texts)
     assert (parts.matrix != whole.matrix).nnz == 0
     assert parts.codes.tolist() == whole.codes.tolist()
-
-
-def test_an_answer_is_kept_for_the_last_texts_alone() -> None:
-    asked = []
-
-    @keep_recent(2)
-    def join(known: ListedTexts, checked: list[str], sign: str) -> str:
-        asked.append(sign)
-        return sign.join([*known.texts, *checked])
-
-    answers = [join(ListedTexts(["a"]), ["b"], sign) for sign in "+-+*-+"]
-    assert answers == ["a+b", "a-b", "a+b", "a*b", "a-b", "a+b"]
-    assert asked == ["+", "-", "*", "-", "+"]
-    assert join(ListedTexts(["ab"]), [], "+") == "ab"
-
-
-def write_sentence(draw: random.Random, num_words: int) -> str:
-    return " ".join(
-        "".join(draw.choices("abcdefghiklmnoprstu", k=draw.randrange(4, 9)))
-        for _ in range(num_words)
-    )
-
-
-def shorten(text: str, draw: random.Random) -> str:
-    """Leave two words out, from the last half."""
-    words = text.split()
-    for _ in range(2):
-        words.pop(draw.randrange(len(words) // 2, len(words)))
-    return " ".join(words)
-
-
-@pytest.mark.parametrize("num_ways", [1, 2, 3, 25, 60])
-def test_copies_shortened_in_many_ways_are_found(num_ways: int) -> None:
-    """Their pieces are common, and they resemble each other."""
-    draw = random.Random(0)
-    rows = divide([write_sentence(draw, 16) for _ in range(2000)], 0)
-    leaked = rows[rows["split"] == "test"].iloc[::10]
-    copies = []
-    for way in range(num_ways):
-        texts = leaked["text"].map(lambda text: shorten(text, draw))
-        copies.append(leaked.assign(text=texts, split="train", id=f"{way}:" + leaked["id"]))
-    rows = pd.concat([rows, *copies], ignore_index=True)
-    rows["normal"] = rows["text"]
-    rows["compact"] = rows["text"].str.replace(" ", "")
-    findings = find_findings(rows, "test")
-    assert findings.notna().sum() > 0.03 * (rows["split"] == "test").sum()

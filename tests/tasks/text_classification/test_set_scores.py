@@ -9,13 +9,12 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import average_precision_score, f1_score, jaccard_score
 from sklearn.preprocessing import MultiLabelBinarizer
-from tests.support.batches import join_batches
 from tests.support.made_once import make_once
 from tests.support.small_label_sets import make_set_params, train_on_sets
 from tests.support.small_texts import WORDS, small_params
 
 from plumbline.contract import layout
-from plumbline.contract.manifest import Manifest
+from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification import expectations, predictor, scoring
 from plumbline.tasks.text_classification.data import ingest, read_label_sets, read_split
@@ -202,7 +201,7 @@ def test_validate_asks_about_each_label(generated: tuple[TextParams, Path], tmp_
     rows = expectations.build_table(
         params, folder / "examples", Manifest(tmp_path / "manifest.parquet"), facts
     )
-    table = join_batches(rows)
+    table = pa.Table.from_batches(rows).to_pandas()
     assert (table["unseen_labels"].notna() == in_test & has_lost).all()
     assert (table["absent_labels_test"].notna() == in_train & has_lost).all()
     assert table["absent_labels_test"].dropna().str.startswith(f"{lost!r}: ").all()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
+from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.split_rows import find_earlier_splits
 from tasks.answer_consensus.data import find_normaliser, read_answers, read_setting
 from tasks.answer_consensus.params import ConsensusParams

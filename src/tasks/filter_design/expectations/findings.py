@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
+from plumbline.tables.manifest_file import Manifest
 from tasks.filter_design.data import list_columns, name_rows, read_specifications
 from tasks.filter_design.expectations.leaks import find_repeats
 from tasks.filter_design.params import FilterParams

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from plumbline.contract.manifest import Manifest
 from plumbline.contract.task import SPLITS
+from plumbline.tables.manifest_file import Manifest
 from tasks.sequence_bayes.data import name_rows, read_prior, read_sequences
 from tasks.sequence_bayes.data.exact import compute_log_probability, compute_predictive
 from tasks.sequence_bayes.expectations.leaks import find_repeats

@@ -1,89 +1,130 @@
-"""Each named row goes to its split, or is dropped as a copy of a row that counts already."""
+"""Each row gets its label and its split, or is dropped: without a label, or as another one's copy.
 
-import itertools
+The rows wait in a database (`source_rows`); what follows from all of them together is SQL.
+"""
+
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from plumbline.contract.rows import put_column
-from plumbline.tasks.text_classification.data.copies import HeldOutRows
-from plumbline.tasks.text_classification.data.later_texts import LaterTexts
-from plumbline.tasks.text_classification.data.policies import PolicyCounts
-from plumbline.tasks.text_classification.data.source_rows import (
-    COMPACT,
-    DROPPED,
-    FOUND,
-    HAS_NUL,
-    filter_rows,
-)
+from plumbline.contract.task import SPLITS
+from plumbline.tables.rows import StoredRows
+from plumbline.tasks.text_classification.data.label_cells import LabelCells
+from plumbline.tasks.text_classification.data.labels import LabelNames
+from plumbline.tasks.text_classification.data.policies import PolicyCounts, refuse_null
 from plumbline.tasks.text_classification.data.splits import AssignSplit
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
+LIST_FOUND = 'SELECT DISTINCT "#found" AS found FROM rows WHERE "#dropped" IS NULL'
+NAME_LABELS = """
+    CREATE TABLE labels AS SELECT unnest(?::VARCHAR[]) AS "#found", unnest(?::VARCHAR[]) AS label
+"""
+# Rows with `policy`, for which they are dropped, or `label`.
+NAME_ROWS = """
+    CREATE VIEW named AS
+    SELECT rows.*, if("#dropped" IS NULL, label, NULL) AS label,
+        coalesce("#dropped", if(label IS NULL, 'null_label', NULL)) AS policy
+    FROM rows LEFT JOIN labels USING ("#found")
+"""
+FIND_NAMELESS = """
+    SELECT id, "#found" FROM named WHERE policy = 'null_label' ORDER BY "#row" LIMIT 1
+"""
+READ_NAMED = """SELECT {columns} FROM named WHERE policy IS NULL ORDER BY "#row" """
+# In validation and test, each text counts once for a label: doubled rows would let a few texts
+# decide a score. In train a copy may stay: there it is a weight that the data have.
+FIND_COPIES = """
+    CREATE TABLE divided AS
+    SELECT "#row", split, split <> 'train' AND row_number() OVER (
+        PARTITION BY split, label, "#compact" ORDER BY "#row"
+    ) > 1 AS is_copy
+    FROM named JOIN splits USING ("#row")
+"""
+# The place of the first row with the same text in a later split, of those that are given.
+FIND_LATER = """
+    CREATE TABLE leaked AS
+    SELECT earlier."#row",
+        min({'split': later.nth, 'row': later."#row", 'id': later.id})['id'] AS later
+    FROM named AS earlier
+    JOIN divided USING ("#row")
+    JOIN (
+        SELECT "#compact", "#row", id, list_position(?, "#given") AS nth FROM named
+        WHERE policy IS NULL AND "#given" IN ('validation', 'test')
+    ) AS later USING ("#compact")
+    WHERE NOT is_copy AND later.nth > list_position(?, split)
+    GROUP BY ALL
+"""
+DIVIDE = """
+    CREATE VIEW counted AS
+    SELECT * FROM named LEFT JOIN divided USING ("#row") LEFT JOIN leaked USING ("#row")
+"""
+READ_KEPT = """
+    SELECT * FROM counted WHERE policy IS NULL AND NOT is_copy AND later IS NULL ORDER BY "#row"
+"""
+# policy -> which rows met it, what is shown of each, and how their values were spelled
+POLICIES = {
+    "null_text": ("policy = 'null_text'", "id", '"#found"'),
+    "null_label": ("policy = 'null_label'", "id", '"#found"'),
+    "label_respelled": ('label <> "#found"', "id", '"#found"'),
+    "truncated": ("policy IS NULL AND truncated", "id", "NULL"),
+    "decoded": ("policy IS NULL AND decoded", "id", "NULL"),
+    "nul_kept": ('policy IS NULL AND "#nul"', "id", "NULL"),
+    "copy": ("is_copy", "id", "NULL"),
+    "leaked": ("later IS NOT NULL", "id || ' (as ' || later || ')'", "NULL"),
+}
 
-class RowDivision:
-    """Divides rows, which come in the order of the source; `counts` has those that it was given."""
 
-    def __init__(self, assign: AssignSplit, divider: str | None, later: LaterTexts) -> None:
-        self.counts = PolicyCounts()
-        self._assign = assign
-        self._divider = divider  # `find_divider`
-        self._later = later
-        self._held_out = HeldOutRows()
+def name_rows(rows: StoredRows, cells: LabelCells, names: LabelNames, nulls: str) -> None:
+    """Add the view `named`; DataError for the first row without a name, if `nulls` is refuse."""
+    found = rows.query(LIST_FOUND)["found"].tolist()
+    rows.query(NAME_LABELS, found, [cells.name(text, names) for text in found])
+    rows.query(NAME_ROWS)
+    nameless = rows.query(FIND_NAMELESS).itertuples(index=False, name=None)
+    for place, spelling in nameless:
+        if nulls == "refuse":
+            raise refuse_null("label", spelling.strip(), place)
 
-    def divide(self, batch: "pa.RecordBatch", given: str | None) -> "pa.RecordBatch":
-        """Return the rows that are kept, with a column `split`.
 
-        `given` is the split of the source, if it names one; rows of train may be divided further.
-        """
-        import pyarrow as pa
-        import pyarrow.compute as pc
+def read_dividers(rows: StoredRows, divider: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the values that named rows are divided by, each with its place."""
+    query = READ_NAMED.format(columns=f'"{divider}", id, "#given"')
+    for batch in rows.read(query):
+        for value, place, given in zip(*(column.to_pylist() for column in batch), strict=True):
+            if given in (None, "train"):
+                yield value, place
 
-        self.counts.num_rows += batch.num_rows
-        for policy in ("null_text", "null_label"):
-            dropped = batch.filter(pc.equal(batch[DROPPED], policy))
-            spellings = [value.strip() for value in dropped[FOUND].to_pylist()]
-            self.counts.add_rows(policy, dropped["id"].to_pylist(), spellings)
-        rows = filter_rows(batch, pc.is_null(batch[DROPPED]))
-        self._count_changes(rows)
-        splits = self._choose_splits(rows, given)
-        rows = put_column(rows, "split", pa.array(splits, pa.string()))
-        return filter_rows(rows, pa.array(self._find_kept(rows, splits)))
 
-    def _count_changes(self, rows: "pa.RecordBatch") -> None:
-        import pyarrow.compute as pc
+def divide_rows(
+    rows: StoredRows, assign: AssignSplit, divider: str | None, *, drops_leaked: bool
+) -> PolicyCounts:
+    """Add the view `counted`, and return how many rows met which policy."""
+    rows.add_table("splits", _choose_splits(rows, assign, divider))
+    rows.query(FIND_COPIES)
+    rows.query(FIND_LATER + ("" if drops_leaked else "LIMIT 0"), list(SPLITS), list(SPLITS))
+    rows.query(DIVIDE)
+    counts = PolicyCounts(int(rows.query("SELECT count(*) AS size FROM rows")["size"][0]))
+    for policy, (condition, place, spelling) in POLICIES.items():
+        query = f'SELECT {place}, {spelling} FROM counted WHERE {condition} ORDER BY "#row"'  # noqa: S608
+        for batch in rows.read(query):
+            places, spellings = (column.to_pylist() for column in batch)
+            if policy.startswith("null_"):
+                spellings = [spelling.strip() for spelling in spellings]
+            counts.add_rows(policy, places, spellings)
+    return counts
 
-        respelled = rows.filter(pc.not_equal(rows["label"], rows[FOUND]))
-        self.counts.add_rows(
-            "label_respelled", respelled["id"].to_pylist(), respelled[FOUND].to_pylist()
-        )
-        for policy, column in (
-            ("truncated", "truncated"),
-            ("decoded", "decoded"),
-            ("nul_kept", HAS_NUL),
-        ):
-            self.counts.add_rows(policy, rows.filter(rows[column])["id"].to_pylist())
 
-    def _choose_splits(self, rows: "pa.RecordBatch", given: str | None) -> list[str]:
-        if given in ("validation", "test"):
-            return [given] * rows.num_rows
-        values: list[str | None] = [None] * rows.num_rows
-        if self._divider is not None:
-            values = rows[self._divider].to_pylist()
-        columns = zip(rows["digest"].to_pylist(), values, rows["id"].to_pylist(), strict=True)
-        return [self._assign(digest, value, place) for digest, value, place in columns]
+def _choose_splits(
+    rows: StoredRows, assign: AssignSplit, divider: str | None
+) -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
 
-    def _find_kept(self, rows: "pa.RecordBatch", splits: list[str]) -> "np.ndarray":
-        """Whether each row is kept: no copy in its held-out split, and in no later split."""
-        places = rows["id"].to_pylist()
-        compact = rows[COMPACT].to_numpy()
-        is_copy = self._held_out.find_copies(splits, rows["label"].to_pylist(), compact)
-        self.counts.add_rows("copy", itertools.compress(places, is_copy))
-        is_kept = ~is_copy
-        if not self._later.is_empty():
-            for number in is_kept.nonzero()[0].tolist():
-                copy = self._later.find_place(int(compact[number]), splits[number])
-                if copy is not None:
-                    self.counts.add_rows("leaked", [f"{places[number]} (as {copy})"])
-                    is_kept[number] = False
-        return is_kept
+    value = "NULL" if divider is None else f'"{divider}"'
+    columns = f'"#row", "#given", digest, {value}, id'
+    yield pa.record_batch({"#row": pa.array([], pa.int64()), "split": pa.array([], pa.string())})
+    for batch in rows.read(READ_NAMED.format(columns=columns)):
+        numbers, *values = (column.to_pylist() for column in batch)
+        splits = []
+        for given, digest, value, place in zip(*values, strict=True):
+            is_fixed = given in ("validation", "test")
+            splits.append(given if is_fixed else assign(digest, value, place))
+        yield pa.record_batch({"#row": numbers, "split": pa.array(splits, pa.string())})

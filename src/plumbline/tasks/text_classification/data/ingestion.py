@@ -1,7 +1,6 @@
 """From any source to examples and a manifest: in constant memory, the same bytes every time."""
 
-import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +9,21 @@ from plumbline.contract.task import SPLITS
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.records import WantedColumn
-from plumbline.tasks.text_classification.data.division import RowDivision
+from plumbline.tables.rows import StoredRows
+from plumbline.tasks.text_classification.data.division import (
+    READ_KEPT,
+    divide_rows,
+    name_rows,
+    read_dividers,
+)
 from plumbline.tasks.text_classification.data.generated import build_generated_part
 from plumbline.tasks.text_classification.data.label_cells import LabelCells
-from plumbline.tasks.text_classification.data.later_texts import LaterTexts
-from plumbline.tasks.text_classification.data.naming import RowNamer
-from plumbline.tasks.text_classification.data.reading import PartReader, PartRows, read_source
-from plumbline.tasks.text_classification.data.source_rows import DROPPED, find_divider
+from plumbline.tasks.text_classification.data.reading import PartReader
+from plumbline.tasks.text_classification.data.source_rows import ReadRow, batch_rows, find_divider
 from plumbline.tasks.text_classification.data.splits import plan_splits
 from plumbline.tasks.text_classification.data.storage import ExampleWriter
 from plumbline.tasks.text_classification.data.summary import Summary
+from plumbline.tasks.text_classification.data.survey import SourceSurvey
 from plumbline.tasks.text_classification.params import TextParams
 
 TEXT_SYNONYMS = (
@@ -57,46 +61,54 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     `truncated` and, for generated data only, `noisy` (the label is not the true one; it is not
     among the examples, so that no candidate can learn from it).
 
-    The source is read once; its rows wait in temporary files.
+    The source is read once; its rows wait in a temporary database.
 
     Raises DataError for a source or row that cannot be used, and ParamsError where params do not
     fit the source.
     """
     parts = _list_parts(params)
     given = {part.split for part in parts}
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        survey, sources = read_source(parts, _build_reader(params, given), Path(folder))
-        survey.check_columns()
-        survey.check_classes()
-        names = survey.name_labels()
-        cells = LabelCells(params.data.columns)
-        namer = RowNamer(cells, names, params.data.policies.nulls)
-        divider = find_divider(params)
-        assign = plan_splits(
-            params.data.split,
-            given,
-            lambda: _read_dividers(sources, namer, divider),
-            survey.collect_points(names),
-        )
-        later = LaterTexts()
-        if params.data.policies.leakage == "drop":
-            _collect_later_texts(sources, RowNamer(cells, names, nulls="drop"), later)
-        division = RowDivision(assign, divider, later)
-        summary = Summary(has_sets=params.data.columns.has_label_sets)
-        with ExampleWriter(
-            examples,
-            manifest,
-            params.data.columns.metadata,
-            is_generated=params.data.source == "generated",
-            has_sets=params.data.columns.has_label_sets,
-        ) as writer:
-            for source in sources:
-                for batch in namer.name_batches(source.read_batches()):
-                    rows = division.divide(batch, source.part.split)
-                    writer.add(rows)
-                    summary.add(rows)
-    notices = [*survey.notices, *names.describe(), *_describe_empty(sources)]
-    return summary.build_facts(params, parts, division.counts, notices)
+    reader = _build_reader(params, given)
+    survey = SourceSurvey()
+    num_rows: list[int] = []  # of each part
+    rows = StoredRows(batch_rows(_read_parts(parts, reader, survey, num_rows), reader.num_values))
+    survey.check_columns()
+    survey.check_classes()
+    names = survey.name_labels()
+    policies = params.data.policies
+    name_rows(rows, LabelCells(params.data.columns), names, policies.nulls)
+    divider = find_divider(params)
+    assign = plan_splits(
+        params.data.split,
+        given,
+        lambda: read_dividers(rows, divider or "text"),
+        survey.collect_points(names),
+    )
+    drops_leaked = policies.leakage == "drop"
+    counts = divide_rows(rows, assign, divider, drops_leaked=drops_leaked)
+    summary = Summary(has_sets=params.data.columns.has_label_sets)
+    with ExampleWriter(
+        examples,
+        manifest,
+        params.data.columns.metadata,
+        is_generated=params.data.source == "generated",
+        has_sets=params.data.columns.has_label_sets,
+    ) as writer:
+        for batch in rows.read(READ_KEPT):
+            writer.add(batch)
+            summary.add(batch)
+    notices = [*survey.notices, *names.describe(), *_describe_empty(parts, num_rows)]
+    return summary.build_facts(params, parts, counts, notices)
+
+
+def _read_parts(
+    parts: Sequence[SourcePart], reader: PartReader, survey: SourceSurvey, num_rows: list[int]
+) -> Iterator[ReadRow]:
+    """Yield the rows of all parts; raises the first DataError, but for labels without a name."""
+    for part in parts:
+        before = survey.num_rows
+        yield from reader.read_rows(part, survey)
+        num_rows.append(survey.num_rows - before)
 
 
 def _list_parts(params: TextParams) -> list[SourcePart]:
@@ -135,34 +147,14 @@ def _build_reader(params: TextParams, given: set[str | None]) -> PartReader:
     return PartReader(params, _list_columns(params), is_divided)
 
 
-def _collect_later_texts(sources: Iterable[PartRows], namer: RowNamer, later: LaterTexts) -> None:
-    """Read the parts whose split is validation or test; what params refuse is found later."""
-    for source in sources:
-        if source.part.split in ("validation", "test"):
-            later.add(source.part.split, namer.name_batches(source.read_batches()))
-
-
-def _describe_empty(sources: Sequence[PartRows]) -> Iterator[str]:
+def _describe_empty(parts: Sequence[SourcePart], num_rows: Sequence[int]) -> Iterator[str]:
     """Name parts without rows; DataError where a split has no other part."""
-    filled = {source.part.split for source in sources if source.num_rows}
-    for source in sources:
-        name = source.part.name
-        if source.part.split not in filled:
+    filled = {part.split for part, size in zip(parts, num_rows, strict=True) if size}
+    for part, size in zip(parts, num_rows, strict=True):
+        if part.split not in filled:
             raise DataError(
-                f"{name}: 0 rows below the header; fill the file, or leave it out of data.source"
+                f"{part.name}: 0 rows below the header; fill the file, or leave it out of "
+                "data.source"
             )
-        if not source.num_rows:
-            yield f"{name}: 0 rows"
-
-
-def _read_dividers(
-    sources: Iterable[PartRows], namer: RowNamer, divider: str | None
-) -> Iterator[tuple[str | None, str]]:
-    """Yield the values that rows are divided by, each with its place."""
-    import pyarrow.compute as pc
-
-    for source in sources:
-        if divider is not None and source.part.split in (None, "train"):
-            for batch in namer.name_batches(source.read_batches()):
-                rows = batch.filter(pc.is_null(batch[DROPPED]))
-                yield from zip(rows[divider].to_pylist(), rows["id"].to_pylist(), strict=True)
+        if not size:
+            yield f"{part.name}: 0 rows"

@@ -22,7 +22,7 @@ class RowCount:
     first: list[str] = field(default_factory=list)
     spellings: Counter[str] = field(default_factory=Counter)
 
-    def add(self, place: str, spelling: str | None = None) -> None:
+    def add(self, place: str, spelling: str | None) -> None:
         """Count the row at `place`."""
         self.num_rows += 1
         if len(self.first) < NUM_PLACES:
@@ -47,17 +47,10 @@ class PolicyCounts:
     num_rows: int = 0
     counts: defaultdict[str, RowCount] = field(default_factory=lambda: defaultdict(RowCount))
 
-    def add_rows(
-        self, policy: str, places: Iterable[str], spellings: Iterable[str] | None = None
-    ) -> None:
+    def add_rows(self, policy: str, places: Iterable[str], spellings: Iterable[str | None]) -> None:
         """Count rows that met a policy, in order."""
-        count = self.counts[policy]
-        if spellings is None:
-            for place in places:
-                count.add(place)
-        else:
-            for place, spelling in zip(places, spellings, strict=True):
-                count.add(place, spelling)
+        for place, spelling in zip(places, spellings, strict=True):
+            self.counts[policy].add(place, spelling)
 
     def build_facts(self, *policies: str) -> dict[str, Any]:
         """Return the counts of `policies`, also those at zero: they show what was looked for."""

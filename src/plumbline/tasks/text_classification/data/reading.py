@@ -1,17 +1,14 @@
 """The source is read once, a part at a time.
 
-What follows from a row alone is computed then, and rows wait in temporary files, as what depends on
+What follows from a row alone is computed then, and rows wait in a database, as what depends on
 all rows is known once all are read. Whether a label such as `none` is missing is known then too: it
 is refused after all other faults.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING
 
-from plumbline.contract.rows import store_part
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
 from plumbline.tasks.text_classification.data.generated import GeneratedRow
@@ -19,27 +16,10 @@ from plumbline.tasks.text_classification.data.label_cells import LabelCell, Labe
 from plumbline.tasks.text_classification.data.labels import is_null_like
 from plumbline.tasks.text_classification.data.normalisation import digest_forms
 from plumbline.tasks.text_classification.data.policies import refuse_null
-from plumbline.tasks.text_classification.data.source_rows import (
-    ReadRow,
-    batch_rows,
-    find_divider,
-)
+from plumbline.tasks.text_classification.data.source_rows import ReadRow, find_divider
 from plumbline.tasks.text_classification.data.splits import find_point
 from plumbline.tasks.text_classification.data.survey import SourceSurvey
 from plumbline.tasks.text_classification.params import TextParams
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-
-@dataclass(frozen=True)
-class PartRows:
-    """The rows of a part, where they wait."""
-
-    part: SourcePart
-    num_rows: int  # with those that are dropped
-    # Yields them in order, with the columns of `source_rows`.
-    read_batches: "Callable[[], Iterator[pa.RecordBatch]]"
 
 
 @dataclass(frozen=True)
@@ -54,13 +34,6 @@ class PartReader:
     def num_values(self) -> int:
         """How many columns follow text and label."""
         return len(self.columns) - 1 - len(self.params.data.columns.list_labels())
-
-    def read(self, part: SourcePart, survey: SourceSurvey, path: Path) -> PartRows:
-        """Read all rows of a part, which wait in `path`; raises its first DataError."""
-        before = survey.num_rows
-        batches = batch_rows(self.read_rows(part, survey), self.num_values)
-        read_batches = store_part(path, batches)
-        return PartRows(part, survey.num_rows - before, read_batches)
 
     def read_rows(self, part: SourcePart, survey: SourceSurvey) -> Iterator[ReadRow]:
         """Yield the rows of a part; `survey` knows each of them then.
@@ -79,12 +52,14 @@ class PartReader:
             found = cells.read(row.values[1 : 1 + cells.num_cells], place)
             if text is None or is_null_like(text):
                 survey.add_dropped(() if found is None else found.labels, text)
-                yield self._drop("text", text, place)
+                yield self._drop("text", text, place, part.split)
             elif found is None:
-                yield self._drop("label", None, place)
+                yield self._drop("label", None, place, part.split)
             else:
                 values = row.values[1 + cells.num_cells :]
-                read = _complete_row(row, place, text, found, values, policies.max_chars)
+                read = _complete_row(
+                    row, place, part.split, text, found, values, policies.max_chars
+                )
                 point = None
                 if has_points:
                     value = read.get_value(divider, cells.join(found.labels))
@@ -92,44 +67,18 @@ class PartReader:
                 survey.add(place, found.labels, read.digest, point)
                 yield read
 
-    def _drop(self, column: str, value: str | None, place: str) -> ReadRow:
+    def _drop(self, column: str, value: str | None, place: str, given: str | None) -> ReadRow:
         """Return the row without what it says, under the first of its columns that is null."""
         spelling = (value or "").strip()
         if self.params.data.policies.nulls == "refuse":
             raise refuse_null(column, spelling, place)
-        return ReadRow(
-            place,
-            f"null_{column}",
-            spelling,
-            text="",
-            digest="",
-            compact=0,
-            decoded=False,
-            truncated=False,
-            has_nul=False,
-            noisy=None,
-            values=("",) * self.num_values,
-        )
-
-
-def read_source(
-    parts: Sequence[SourcePart], reader: PartReader, folder: Path
-) -> tuple[SourceSurvey, list[PartRows]]:
-    """Read all parts; return what is known of all rows together, and the rows of each part.
-
-    Raises the first DataError of the source, but for labels without a name.
-    """
-    survey = SourceSurvey()
-    sources = [
-        reader.read(part, survey, folder / f"{number:06}.arrow")
-        for number, part in enumerate(parts)
-    ]
-    return survey, sources
+        return ReadRow(place, f"null_{column}", spelling, given)
 
 
 def _complete_row(
     row: SourceRow,
     place: str,
+    given: str | None,
     text: str,
     found: LabelCell,
     values: Sequence[str | None],
@@ -143,6 +92,7 @@ def _complete_row(
         place,
         None,
         found.text,
+        given,
         text,
         digest,
         compact,

@@ -1,4 +1,4 @@
-"""Rows of the source in batches, as they wait until all of the source is known.
+"""Rows of the source as they wait until all of it is known.
 
 A column whose name begins with # is for ingest alone: no column of data has such a name.
 """
@@ -6,18 +6,11 @@ A column whose name begins with # is for ingest alone: no column of data has suc
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plumbline.contract.row_groups import BATCH_ROWS
-from plumbline.tables.parquet_batches import BATCH_CHARS
+from plumbline.tables.parquet_batches import BATCH_CHARS, BATCH_ROWS
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-DROPPED = "#dropped"
-FOUND = "#found"
-COMPACT = "#compact"
-HAS_NUL = "#nul"
-VALUE = "#value"
 
 
 class ReadRow(NamedTuple):
@@ -26,14 +19,15 @@ class ReadRow(NamedTuple):
     id: str
     dropped: str | None  # the policy that drops it
     found: str  # its label as it is spelled, or the value for which it is dropped
-    text: str
-    digest: str
-    compact: int  # of `digest_forms`
-    decoded: bool
-    truncated: bool
-    has_nul: bool
-    noisy: bool | None  # None: only generated data know their true labels
-    values: tuple[str, ...]  # of the wanted columns after text and label; missing ones are empty
+    given: str | None  # the split of its part
+    text: str = ""
+    digest: str = ""
+    compact: int = 0  # of `digest_forms`
+    decoded: bool = False
+    truncated: bool = False
+    nul: bool = False
+    noisy: bool | None = None  # None: only generated data know their true labels
+    values: tuple[str, ...] = ()  # of the wanted columns after text and label; missing: empty
 
     def get_value(self, column: str | None, label: str) -> str | None:
         """Return the value of a column that `find_divider` returned; `label` is that of the row."""
@@ -41,12 +35,12 @@ class ReadRow(NamedTuple):
             return None
         if column == "label":
             return label
-        return self.text if column == "text" else self.values[int(column.removeprefix(VALUE))]
+        return self.text if column == "text" else self.values[int(column.removeprefix("#"))]
 
 
 def name_value(number: int) -> str:
     """Return the name of the column that has this one of the values of each row, from 0."""
-    return f"{VALUE}{number}"
+    return f"#{number}"
 
 
 def find_divider(params: TextParams) -> str | None:
@@ -64,52 +58,28 @@ def find_divider(params: TextParams) -> str | None:
     return name_value(len(columns.metadata))
 
 
-def filter_rows(batch: "pa.RecordBatch", wanted: "pa.Array") -> "pa.RecordBatch":
-    """Return the rows that are wanted; where all are, the batch itself and no copy of it."""
-    return batch if wanted.true_count == batch.num_rows else batch.filter(wanted)
-
-
 def batch_rows(rows: Iterable[ReadRow], num_values: int) -> "Iterator[pa.RecordBatch]":
     """Yield all rows in order; a batch is bounded in rows and in characters."""
-    schema = _build_schema(num_values)
+    import pyarrow as pa
+
+    text, flag = pa.string(), pa.bool_()
+    names = ["id", "#dropped", "#found", "#given", "text", "digest", "#compact"]
+    names += ["decoded", "truncated", "#nul", "noisy", *map(name_value, range(num_values))]
+    types = [text, text, text, text, text, text, pa.uint64(), flag, flag, flag, flag]
+    types += [text] * num_values
     waiting: list[tuple[Any, ...]] = []
     size = 0
+
+    def build_batch() -> pa.RecordBatch:
+        columns = zip(*waiting, strict=True) if waiting else [()] * len(names)
+        arrays = [pa.array(column, kind) for column, kind in zip(columns, types, strict=True)]
+        return pa.record_batch(arrays, names)
+
     for row in rows:
-        waiting.append((*row[:-1], *row.values))
+        waiting.append((*row[:-1], *(row.values or ("",) * num_values)))
         size += len(row.text)
         if len(waiting) >= BATCH_ROWS or size >= BATCH_CHARS:
-            yield _build_batch(waiting, schema)
+            yield build_batch()
             waiting.clear()
             size = 0
-    if waiting:
-        yield _build_batch(waiting, schema)
-
-
-def _build_batch(rows: list[tuple[Any, ...]], schema: "pa.Schema") -> "pa.RecordBatch":
-    import pyarrow as pa
-
-    arrays = []
-    for column, field in zip(zip(*rows, strict=True), schema, strict=True):
-        arrays.append(pa.array(column, field.type))
-    return pa.record_batch(arrays, schema=schema)
-
-
-def _build_schema(num_values: int) -> "pa.Schema":
-    import pyarrow as pa
-
-    text = pa.string()
-    return pa.schema(
-        [
-            ("id", text),
-            (DROPPED, text),
-            (FOUND, text),
-            ("text", text),
-            ("digest", text),
-            (COMPACT, pa.uint64()),
-            ("decoded", pa.bool_()),
-            ("truncated", pa.bool_()),
-            (HAS_NUL, pa.bool_()),
-            ("noisy", pa.bool_()),
-            *((name_value(number), text) for number in range(num_values)),
-        ]
-    )
+    yield build_batch()

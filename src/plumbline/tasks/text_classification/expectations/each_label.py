@@ -2,16 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, TypeVar
 
-from plumbline.contract.rows import RowBatches
+from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-Value = TypeVar("Value")
 ListLabels = Callable[[str], tuple[str, ...]]  # of what a row has in its column `label`
+COUNT_LABELS = 'SELECT split, label, count(*) FROM rows GROUP BY ALL ORDER BY min("#row")'
 
 
 def choose_list_labels(has_sets: bool) -> ListLabels:
@@ -24,24 +20,13 @@ def list_one_label(label: str) -> tuple[str, ...]:
     return (label,)
 
 
-def count_labels(rows: RowBatches, list_labels: ListLabels) -> Counter[tuple[str, str]]:
+def count_labels(rows: StoredRows, list_labels: ListLabels) -> Counter[tuple[str, str]]:
     """Return how many rows have each (split, label), as they are met."""
-
-    def count(batch: "pa.RecordBatch") -> Counter[tuple[str, str]]:
-        own = Counter(zip(batch["split"].to_pylist(), batch["label"].to_pylist(), strict=True))
-        sizes: Counter[tuple[str, str]] = Counter()
-        for (split, label), size in own.items():
-            for each in list_labels(label):
-                sizes[split, each] += size
-        return sizes
-
-    return rows.fold(count, add_counts)
-
-
-def add_counts(one: Counter[Value], other: Counter[Value]) -> Counter[Value]:
-    """Add to `one` what `other` counted, and return it."""
-    one.update(other)
-    return one
+    sizes: Counter[tuple[str, str]] = Counter()
+    for split, label, size in rows.query(COUNT_LABELS).itertuples(index=False, name=None):
+        for each in list_labels(label):
+            sizes[split, each] += size
+    return sizes
 
 
 def find_first_finding(findings: Mapping[str, str], labels: tuple[str, ...]) -> str | None:

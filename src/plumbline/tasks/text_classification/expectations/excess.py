@@ -1,26 +1,20 @@
-"""Held-out rows that resemble earlier splits more often than these resemble themselves."""
+"""Held-out rows a word apart from earlier splits, more often than these are from each other.
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+Short texts on one subject are so by chance, in every split alike. What counts is therefore how many
+more are so across two splits than within one.
+"""
 
-from plumbline.contract.rows import RowBatches
+import random
+from collections.abc import Iterable, Sequence
+
 from plumbline.statistics.independent import compute_share_difference_interval
-from plumbline.tasks.text_classification.expectations.resemblance import (
-    find_all_resembling,
-    find_resembling,
-)
+from plumbline.tables.rows import StoredRows
+from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
 from plumbline.tasks.text_classification.expectations.text_rows import (
-    TextColumn,
-    collect_rows,
-    count_rows,
-    draw_rows,
-    drop_repeated,
-    map_first_ids,
-    select_splits,
+    FIRST_TEXTS,
+    find_ids,
+    read_first_texts,
 )
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 MAX_SAMPLE = 4000  # texts that are held against all others, for what is usual
 OTHER = {"validation": "test", "test": "validation"}
@@ -30,68 +24,60 @@ CONFIDENCE = 0.98  # beside the limit of the share, which such a chance must exc
 
 
 def find_excess(
-    rows: RowBatches, known: RowBatches, split: str, before: Sequence[str], similarity: float
+    rows: StoredRows, split: str, before: Sequence[str], same: Iterable[int]
 ) -> dict[int, str]:
-    """Map rows of `split` to the text of `before` that they resemble, as many as are too many.
+    """Map rows of `split` to a text of `before` a word apart, as many rows as are too many.
 
-    `known` are the rows of `before`, each text once. How many are usual is estimated twice, and the
-    larger excess counts:
+    Rows of `same`, whose text is one of `before`, do not count. How many are usual is estimated
+    twice, and the larger excess counts:
 
-    * `before` itself shows how often one of its texts resembles another one. Whoever adds several
-      versions of each copy hides there, since these resemble each other.
-    * The other held-out split shows how often texts of `split` resemble as many that nobody could
-      learn. As many texts of train, drawn at random, are resembled as often, unless they are
-      copies.
+    * `before` itself shows how often one of its texts is a word apart from another one. Whoever
+      adds several versions of each copy hides there, since these are so from each other.
+    * The other held-out split shows how often texts of `split` are a word apart from as many that
+      nobody could learn. From as many of train, drawn at random, they are as often, unless they
+      are copies.
 
     Too many are those that the lower end of the interval of the difference leaves.
     """
-    asked = collect_rows(select_splits(rows, [split]), ["normal", "compact"])
-    is_known = asked["compact"].isin(list(map_first_ids(known, "compact", asked["compact"])))
-    ours = asked.loc[~is_known, "normal"]
-    checked = list(dict.fromkeys(ours))
-    if not checked or not count_rows(known):
+    asked = rows.query('SELECT "#row", normal FROM rows WHERE split = ? ORDER BY "#row"', split)
+    ours = asked[~asked["#row"].isin(same)]
+    checked = ours["normal"].unique().tolist()
+    known = _draw_texts(rows, before, min(len(checked), MAX_SAMPLE))
+    if not known:
         return {}
-    twins = find_resembling(TextColumn(known, "normal"), checked, similarity)
-    among_known, shown = _compare_with_known(known, checked, len(twins), similarity)
-    beside_others, others = _compare_with_held_out(rows, split, checked, len(twins), similarity)
+    twins = find_exchanged(read_first_texts(rows, "normal", before), checked)
+    usual = find_exchanged(read_first_texts(rows, "normal", before), known)
+    among_known = compute_share_difference_interval(
+        (len(twins), len(checked)), (len(usual), len(known)), CONFIDENCE
+    ).low
+    beside_others, others = _compare_with_held_out(rows, split, checked, len(twins))
     num_excess = int(max(among_known, beside_others, 0.0) * len(ours))
     twins = {**others, **twins}
     counts = (
-        f"{len(twins)} of {len(checked)} are so close, {shown} of {' and '.join(before)} are usual"
+        f"{len(twins)} of {len(checked)} are so close, {len(usual)} of {len(known)} texts of "
+        f"{' and '.join(before)} are usual"
     )
-    ids = map_first_ids(known, "normal", twins.values())
-    resembling = ours[ours.isin(list(twins))].head(num_excess)
+    ids = find_ids(rows, "normal", twins.values(), before)
+    excess = ours[ours["normal"].isin(list(twins))].head(num_excess)
     return {
-        row: f"a word or an addition apart from {ids[twins[text]]} ({counts})"
-        for row, text in zip(resembling.index.tolist(), resembling.tolist(), strict=True)
+        row: f"a word apart from {ids[twins[text]]} ({counts})"
+        for row, text in excess.itertuples(index=False, name=None)
     }
 
 
-def _compare_with_known(
-    known: RowBatches, checked: Sequence[str], num_twins: int, similarity: float
-) -> tuple[float, str]:
-    """Return the share of `checked` that is more than `known` show among themselves, and these."""
-    # As many as are checked: how many texts share a phrase depends on how many there are.
-    sample = _draw_texts(known, min(len(checked), MAX_SAMPLE))
-    num_usual = len(find_resembling(TextColumn(known, "normal"), sample, similarity))
-    excess = compute_share_difference_interval(
-        (num_twins, len(checked)), (num_usual, len(sample)), CONFIDENCE
-    )
-    return excess.low, f"{num_usual} of {len(sample)} texts"
-
-
 def _compare_with_held_out(
-    rows: RowBatches, split: str, checked: Sequence[str], num_twins: int, similarity: float
+    rows: StoredRows, split: str, checked: Sequence[str], num_twins: int
 ) -> tuple[float, dict[str, str]]:
-    """Compare a part of train with the other held-out split, by how often `checked` resemble it.
+    """Compare a part of train with the other held-out split, by how often `checked` are so close.
 
-    Return the share of `checked` that is too much, and the texts of train that were resembled.
+    Return the share of `checked` that is too much, and the texts of train that were so close.
     """
-    train = _list_others(rows, "train", checked)
-    others = _list_others(rows, OTHER[split], checked)
-    size = min(MAX_HELD_OUT, count_rows(train), count_rows(others))
-    in_train = find_all_resembling(_draw_texts(train, size), checked, similarity)
-    elsewhere = find_all_resembling(_draw_texts(others, size), checked, similarity)
+    num_train, num_others = (
+        len(_draw_texts(rows, [own], MAX_HELD_OUT, checked)) for own in ("train", OTHER[split])
+    )
+    size = min(num_train, num_others)
+    in_train = find_exchanged(_draw_texts(rows, ["train"], size, checked), checked)
+    elsewhere = find_exchanged(_draw_texts(rows, [OTHER[split]], size, checked), checked)
     if not in_train:
         return 0.0, {}
     excess = compute_share_difference_interval(
@@ -101,19 +87,13 @@ def _compare_with_held_out(
     return excess.low * max(1.0, num_twins / len(in_train)), in_train
 
 
-def _list_others(rows: RowBatches, split: str, checked: Sequence[str]) -> RowBatches:
-    """Return each text of a split once, but for those that are checked."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    asked = pa.array(checked, pa.string())
-
-    def drop_asked(batch: "pa.RecordBatch") -> "pa.RecordBatch":
-        return batch.filter(pc.invert(pc.is_in(batch["normal"], asked)))
-
-    return drop_repeated(select_splits(rows, [split]), ["compact"]).map(drop_asked)
-
-
-def _draw_texts(rows: RowBatches, size: int) -> list[str]:
-    texts: list[str] = draw_rows(rows, size, ["normal"])["normal"].tolist()
+def _draw_texts(
+    rows: StoredRows, splits: Sequence[str], size: int, without: Sequence[str] = ()
+) -> list[str]:
+    """Draw so many texts of these splits, each text once, the same ones each time."""
+    query = f'SELECT "#row" FROM ({FIRST_TEXTS}) WHERE normal NOT IN (SELECT unnest(?)) ORDER BY 1'  # noqa: S608
+    numbers = rows.query(query, list(splits), list(without))["#row"].tolist()
+    drawn = random.Random(0).sample(numbers, min(size, len(numbers)))  # noqa: S311 - no secrets
+    query = 'SELECT normal FROM rows WHERE "#row" IN (SELECT unnest(?))'
+    texts: list[str] = rows.query(query, drawn)["normal"].tolist()
     return texts

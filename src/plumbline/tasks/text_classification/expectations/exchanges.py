@@ -1,15 +1,10 @@
 """Texts that differ from another one in one word, or in the order of their words."""
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from plumbline.tasks.text_classification.expectations.text_chunks import (
-    Texts,
-    cut_texts,
-    merge_first,
-)
+from plumbline.tasks.text_classification.expectations.grams import cut_texts
 
 MIN_WORDS = 6  # in shorter texts one word is most of the meaning
 MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were
@@ -19,13 +14,16 @@ GAP = np.uint64(0xD1B54A32D192ED03)  # in place of a word
 ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the order
 
 
-def find_exchanged(known: Texts, checked: Sequence[str]) -> dict[str, str]:
+def find_exchanged(known: Iterable[str], checked: Sequence[str]) -> dict[str, str]:
     """Map texts of `checked` to the first of `known` with one other word, or in another order.
 
     The checked texts are indexed, the known ones are looked up in chunks.
     """
     keys, places = _index_gaps(checked)
-    return known.fold(partial(_find_in_chunk, checked, keys, places), merge_first, {})
+    twins: dict[str, str] = {}
+    for _, chunk in cut_texts(known):
+        twins = _find_in_chunk(checked, keys, places, chunk) | twins
+    return twins
 
 
 def _find_in_chunk(

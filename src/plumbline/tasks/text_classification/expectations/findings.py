@@ -2,18 +2,18 @@
 
 Most columns hold a finding, a few words on what is wrong with a row, or null. So a check is that
 the column is null in all but a share of rows, and what Great Expectations counts and lists is what
-a person reads. Rows are in batches: what must be known of all of them is asked first.
+a person reads. Rows are in a database: what must be known of all of them is asked first.
 """
 
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.manifest import Manifest
-from plumbline.contract.rows import ROW, RowBatches, hash_columns, put_column
+from plumbline.tables.manifest_file import Manifest
+from plumbline.tables.rows import ROW, StoredRows
 from plumbline.tasks.text_classification.expectations import (
     duplicates,
     giveaways,
@@ -29,10 +29,7 @@ from plumbline.tasks.text_classification.expectations.personal import (
     find_personal_data,
     mask_personal_data,
 )
-from plumbline.tasks.text_classification.expectations.text_rows import (
-    read_manifest_rows,
-    select_splits,
-)
+from plumbline.tasks.text_classification.expectations.text_rows import read_manifest_rows
 from plumbline.tasks.text_classification.expectations.vocabulary import build_vocabulary
 from plumbline.tasks.text_classification.params import TextParams
 
@@ -43,6 +40,8 @@ COLUMNS = ["id", "split", "label", "length", "decoded", "truncated"]  # of the m
 # Held-out split -> the splits whose texts it must not repeat.
 HELD_OUT = {"validation": ("train",), "test": ("train", "validation")}
 MAX_EXCERPT = 100
+# Of the comparison form, checks ask only whether it is another.
+READ_ALL = 'SELECT * REPLACE (hash(compact)::VARCHAR AS compact) FROM rows ORDER BY "#row"'
 # Control and direction characters, which would disturb a terminal or a page.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 Values = Mapping[str, Sequence[Any]]  # columns of a batch
@@ -51,13 +50,9 @@ AddFindings = Callable[[Values], dict[str, list[Any]]]
 
 def build_table(
     params: TextParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
-) -> RowBatches:
-    """Return one row per example: COLUMNS, text, and a column for each check that needs one.
-
-    Raises DataError where examples are not those of the manifest.
-    """
-    columns = [name for name in manifest.list_columns() if name in params.data.columns.metadata]
-    rows = read_manifest_rows(manifest, examples, [*COLUMNS, *columns])
+) -> "Iterator[pa.RecordBatch]":
+    """Yield one row per example: COLUMNS, text, and a column for each check that needs one."""
+    rows = read_manifest_rows(manifest, examples, COLUMNS, params.data.columns.metadata)
     has_sets = params.data.columns.has_label_sets
     sizes = count_labels(rows, choose_list_labels(has_sets))
     finders = [
@@ -68,7 +63,7 @@ def build_table(
     ]
     if not has_sets:
         finders.append(_plan_label_noise(rows, sizes, params.seed))
-    return rows.map(lambda batch: _add_findings(batch, finders))
+    return (_add_findings(batch, finders) for batch in rows.read(READ_ALL))
 
 
 def make_excerpt(text: str) -> str:
@@ -83,20 +78,16 @@ def make_excerpt(text: str) -> str:
 
 
 def _add_findings(batch: "pa.RecordBatch", finders: Sequence[AddFindings]) -> "pa.RecordBatch":
-    """Return what was found beside the task's own columns, without metadata, which have any name.
-
-    Of the comparison form, only whether it is another is kept.
-    """
+    """Return what was found beside the task's own columns, without metadata and forms of texts."""
     import pyarrow as pa
 
     values = batch.to_pydict()
-    batch = batch.select([ROW, *COLUMNS, "text", "compact"])
+    columns = {name: batch[name] for name in [*COLUMNS, "text", "compact"]}
     for find in finders:
         for name, found in find(values).items():
             kind = pa.string() if all(isinstance(each, str | None) for each in found) else None
-            batch = put_column(batch, name, pa.array(found, kind))
-    hashes = pa.array(hash_columns(batch, ["compact"]).view("int64"))
-    return put_column(batch, "compact", hashes)
+            columns[name] = pa.array(found, kind)
+    return pa.record_batch(columns)
 
 
 def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFindings:
@@ -120,7 +111,7 @@ def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFi
 
 
 def _plan_label_findings(
-    rows: RowBatches, sizes: labels.LabelSizes, params: TextParams
+    rows: StoredRows, sizes: labels.LabelSizes, params: TextParams
 ) -> AddFindings:
     """Plan to say what is wrong with labels: of a row with several, with the first such one."""
     has_sets = params.data.columns.has_label_sets
@@ -155,7 +146,7 @@ def _plan_label_findings(
     return find
 
 
-def _plan_label_noise(rows: RowBatches, sizes: labels.LabelSizes, seed: int) -> AddFindings:
+def _plan_label_noise(rows: StoredRows, sizes: labels.LabelSizes, seed: int) -> AddFindings:
     """Plan to say which labels a model contradicts, and of which rows it was asked."""
     noise = labels.find_label_noise(rows, sizes, seed)
 
@@ -167,7 +158,7 @@ def _plan_label_noise(rows: RowBatches, sizes: labels.LabelSizes, seed: int) -> 
     return find
 
 
-def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
+def _plan_row_findings(rows: StoredRows, params: TextParams) -> AddFindings:
     """Plan to say of which other row a row is a copy, and what gives it away."""
     findings = {
         "duplicates": duplicates.find_copies(rows),
@@ -186,8 +177,8 @@ def _plan_row_findings(rows: RowBatches, params: TextParams) -> AddFindings:
     return find
 
 
-def _plan_word_findings(rows: RowBatches) -> AddFindings:
-    known = build_vocabulary(select_splits(rows, ["train"]))
+def _plan_word_findings(rows: StoredRows) -> AddFindings:
+    known = build_vocabulary(rows)
     return lambda values: {"unknown_words": known.measure_excess(values["normal"])}
 
 

@@ -1,16 +1,15 @@
 """The character n-grams of many texts, as one sparse matrix."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-
-from plumbline.tasks.text_classification.expectations.text_chunks import cut_texts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 NGRAM = 3  # characters; texts are short, and one changed word touches few of them
+CHUNK_CHARACTERS = 1_000_000  # of texts that are looked at together
 CODE_BITS = np.uint64(21)  # of a Unicode code point: three of them fit into 64 bits
 
 
@@ -37,6 +36,24 @@ def count_grams(texts: Sequence[str]) -> Grams:
         shape = (matrix.shape[0], len(codes))
         matrices.append(csr_matrix((matrix.data, columns, matrix.indptr), shape=shape))
     return Grams(vstack(matrices, format="csr"), codes.to_numpy())
+
+
+def cut_texts(texts: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield runs of texts with about CHUNK_CHARACTERS characters, in order.
+
+    Each comes with the number of its first text.
+    """
+    start, size = 0, 0
+    chunk: list[str] = []
+    for text in texts:
+        chunk.append(text)
+        size += len(text)
+        if size >= CHUNK_CHARACTERS:
+            yield start, chunk
+            start += len(chunk)
+            chunk, size = [], 0
+    if chunk:
+        yield start, chunk
 
 
 def _count_chunk(texts: Sequence[str]) -> Grams:

@@ -5,14 +5,9 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from plumbline.contract.rows import ROW, RowBatches
+from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.data.normalisation import fold_spelling
 from plumbline.tasks.text_classification.data.words import LONG_WORD
-from plumbline.tasks.text_classification.expectations.text_rows import (
-    collect_rows,
-    select_splits,
-    select_values,
-)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,6 +18,10 @@ NUM_FOLDS = 5
 MAX_ROWS = 20_000  # that are cross-validated: about ten seconds for 150 classes
 MAX_SPELLINGS = 6  # that are shown
 NUM_FEATURES = 2**17
+LIST_JUDGED = """
+    SELECT "#row" FROM rows WHERE split = 'train' AND label IN (SELECT unnest(?)) ORDER BY "#row"
+"""
+READ_JUDGED = 'SELECT "#row", label, text FROM rows WHERE "#row" IN (SELECT unnest(?))'
 
 
 LabelSizes = Mapping[tuple[str, str], int]  # (split, label) -> rows
@@ -86,7 +85,7 @@ def find_spelling_variants(sizes: LabelSizes) -> LabelFindings:
     return findings
 
 
-def find_label_noise(rows: RowBatches, sizes: LabelSizes, seed: int) -> dict[int, str | None]:
+def find_label_noise(rows: StoredRows, sizes: LabelSizes, seed: int) -> dict[int, str | None]:
     """Judge rows of train by cross-validation: each gets a likelier label, or null.
 
     Confident learning (Northcutt, Jiang, Chuang 2021, arXiv:1911.00068) on the scores of a linear
@@ -114,18 +113,15 @@ def find_label_noise(rows: RowBatches, sizes: LabelSizes, seed: int) -> dict[int
     return findings
 
 
-def _select_judged(rows: RowBatches, sizes: LabelSizes, seed: int) -> "pd.DataFrame":
+def _select_judged(rows: StoredRows, sizes: LabelSizes, seed: int) -> "pd.DataFrame":
     """At most MAX_ROWS rows of train, without the labels that have too few for cross-validation."""
-    import pandas as pd
-
     judged = [
         label for (split, label), size in sizes.items() if split == "train" and size >= NUM_FOLDS
     ]
-    train = select_values(select_splits(rows, ["train"]), "label", judged)
-    drawn = pd.Series(collect_rows(train, []).index)
+    drawn = rows.query(LIST_JUDGED, judged)["#row"]
     if len(drawn) > MAX_ROWS:
         drawn = drawn.sample(MAX_ROWS, random_state=seed)
-    texts = collect_rows(select_values(train, ROW, drawn.tolist()), ["label", "text"]).loc[drawn]
+    texts = rows.query(READ_JUDGED, drawn.tolist()).set_index("#row").loc[drawn]
     return texts[texts["label"].map(texts["label"].value_counts()) >= NUM_FOLDS]
 
 

@@ -5,27 +5,17 @@ about customers to come.
 """
 
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 
-from plumbline.contract.rows import RowBatches
+from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.expectations.each_label import (
     ListLabels,
     choose_list_labels,
     list_one_label,
 )
-from plumbline.tasks.text_classification.expectations.text_rows import (
-    collect_rows,
-    map_first_ids,
-    select_splits,
-)
+from plumbline.tasks.text_classification.expectations.text_rows import find_equal, name_metadata
 from plumbline.tasks.text_classification.params import TextParams
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
 
 # Three digits or more in a word: prices and years are like that too, but do not predict a label.
 IDENTIFIER = re.compile(r"(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+")
@@ -38,26 +28,24 @@ MIN_LIFT = 0.5  # and of what the most frequent label leaves, the value gains th
 
 
 def find_shared_groups(
-    rows: RowBatches, params: TextParams, split: str, before: Sequence[str]
+    rows: StoredRows, params: TextParams, split: str, before: Sequence[str]
 ) -> dict[int, str]:
     """For each row of `split` whose group is in a split of `before`: that group."""
     columns = params.data.columns
     list_labels = choose_list_labels(columns.has_label_sets)
-    findings = find_recognised(
-        rows, split, before, _list_present(rows, columns.metadata), list_labels
-    )
+    findings = find_recognised(rows, split, before, columns.metadata, list_labels)
     column = params.data.split.column
-    if params.data.split.by == "group" and column in _list_present(rows, [str(column)]):
-        groups = collect_rows(select_splits(rows, [split]), [column])[column]
-        known = map_first_ids(select_splits(rows, before), column, groups)
-        for row, group in zip(groups.index.tolist(), groups.tolist(), strict=True):
-            if group in known:
-                findings.setdefault(row, group)
+    if params.data.split.by == "group" and column in columns.metadata:
+        name = name_metadata(columns.metadata.index(column))
+        own = rows.query(f'SELECT "#row", "{name}" FROM rows WHERE split = ?', split)  # noqa: S608
+        groups = dict(own.itertuples(index=False, name=None))
+        for row in find_equal(rows, name, split, before):
+            findings.setdefault(row, groups[row])
     return findings
 
 
 def find_recognised(
-    rows: RowBatches,
+    rows: StoredRows,
     split: str,
     before: Sequence[str],
     columns: Sequence[str],
@@ -69,100 +57,60 @@ def find_recognised(
     gives one label away: the same set hardly comes back.
     """
 
-    def list_row_labels(label: str) -> tuple[str, ...]:
-        return list_labels(label) or (label,)
-
-    wanted = list(dict.fromkeys(["normal", "label", *columns]))
-    held_out = collect_rows(select_splits(rows, [split]), wanted)
-    labels = held_out["label"].map(list_row_labels)
+    held_out = rows.query('SELECT "#row", label FROM rows WHERE split = ?', split)
+    labels = {
+        row: list_labels(label) or (label,)
+        for row, label in held_out.itertuples(index=False, name=None)
+    }
     findings: dict[int, str] = {}
-    learned = _learn_labels(select_splits(rows, before), columns, list_row_labels)
-    asked = {"the number": _find_numbers(held_out["normal"])}
-    for column in columns:
-        asked[column] = held_out.loc[held_out[column] != "", column]
-    for name, values in asked.items():
-        _add_recognised(findings, name, learned[name], values, labels)
+    columns_of = {"the number": "normal"}
+    columns_of |= {column: name_metadata(number) for number, column in enumerate(columns)}
+    for shown, name in columns_of.items():
+        num_entries = 0
+        known: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for _, label, value in _read_values(rows, name, before):
+            num_entries += 1
+            known[value].update(list_labels(label) or (label,))
+        if len(known) < MIN_VALUES or num_entries > MAX_ROWS_EACH * len(known):
+            continue
+        asked = _read_values(rows, name, [split])
+        # Of several values the last one.
+        shared = {row: value for row, _, value in asked if value in known}
+        _add_recognised(findings, shown, known, shared, labels)
     return findings
 
 
-def _list_present(rows: RowBatches, columns: Sequence[str]) -> list[str]:
-    names = next(iter(rows)).schema.names
-    return [column for column in columns if column in names]
-
-
-def _find_numbers(texts: "pd.Series") -> "pd.Series":
-    """Return the numbers in each text, one an entry, with the index of the text."""
-    return texts.map(IDENTIFIER.findall).explode().dropna()
-
-
-@dataclass
-class _LearnedLabels:
-    """How often each value of earlier splits has each label."""
-
-    num_entries: int = 0
-    counts: dict[str, Counter[str]] = field(default_factory=dict)
-
-    def add(self, value: str, labels: tuple[str, ...]) -> None:
-        self.num_entries += 1
-        self.counts.setdefault(value, Counter()).update(labels)
-
-    def merge(self, other: "_LearnedLabels") -> None:
-        self.num_entries += other.num_entries
-        for value, counts in other.counts.items():
-            self.counts.setdefault(value, Counter()).update(counts)
-
-
-def _learn_labels(
-    rows: RowBatches, columns: Sequence[str], list_labels: ListLabels
-) -> dict[str, _LearnedLabels]:
-    """Learn the labels of the numbers in the texts, and those of the values of each column."""
-
-    def learn(batch: "pa.RecordBatch") -> dict[str, _LearnedLabels]:
-        learned = {name: _LearnedLabels() for name in ("the number", *columns)}
-        labels = [list_labels(label) for label in batch["label"].to_pylist()]
-        for text, own in zip(batch["normal"].to_pylist(), labels, strict=True):
-            for number in IDENTIFIER.findall(text):
-                learned["the number"].add(number, own)
-        for column in columns:
-            for value, own in zip(batch[column].to_pylist(), labels, strict=True):
-                if value != "":
-                    learned[column].add(value, own)
-        return learned
-
-    return rows.fold(learn, _merge_learned)
-
-
-def _merge_learned(
-    one: dict[str, _LearnedLabels], other: dict[str, _LearnedLabels]
-) -> dict[str, _LearnedLabels]:
-    for name, learned in other.items():
-        one[name].merge(learned)
-    return one
+def _read_values(
+    rows: StoredRows, name: str, splits: Sequence[str]
+) -> Iterator[tuple[int, str, str]]:
+    """Yield row, label and value of a column, where it has one; of texts each number."""
+    query = f'SELECT "#row", label, "{name}" FROM rows'  # noqa: S608
+    ordered = f'{query} WHERE split IN (SELECT unnest(?)) ORDER BY "#row"'
+    for batch in rows.read(ordered, list(splits)):
+        for row, label, value in zip(*(column.to_pylist() for column in batch), strict=True):
+            for each in IDENTIFIER.findall(value) if name == "normal" else [value]:
+                if each:
+                    yield row, label, each
 
 
 def _add_recognised(
     findings: dict[int, str],
     name: str,
-    known: _LearnedLabels,
-    asked: "pd.Series",
-    labels: "pd.Series",
+    known: Mapping[str, Counter[str]],
+    shared: Mapping[int, str],
+    labels: Mapping[int, tuple[str, ...]],
 ) -> None:
     """Add the rows that values give away, if these are many and predict a label.
 
-    `asked` has a value an entry, with the index of its row, `labels` one entry a held-out row.
+    `known` has the labels of each value in earlier splits, `shared` the value of each held-out row
+    that has one of them, `labels` those of all held-out rows.
     """
-    num_values = len(known.counts)
-    if num_values < MIN_VALUES or known.num_entries > MAX_ROWS_EACH * num_values:
-        return
-    recognised = asked[asked.isin(list(known.counts))]
-    # Of several values the last one.
-    shared = dict(zip(recognised.index.tolist(), recognised.tolist(), strict=True))
     if len(shared) < max(1, MIN_SHARED * len(labels)):
         return
-    learned = {value: counts.most_common(1)[0][0] for value, counts in known.counts.items()}
-    if num_values < MIN_VALUES_EACH * len(set(learned.values())):
+    learned = {value: counts.most_common(1)[0][0] for value, counts in known.items()}
+    if len(known) < MIN_VALUES_EACH * len(set(learned.values())):
         return
-    own = labels.loc[list(shared)].to_dict()
+    own = {row: labels[row] for row in shared}
     share = sum(learned[value] in own[row] for row, value in shared.items()) / len(shared)
     counts = Counter(label for each in own.values() for label in each)
     usual = max(counts.values()) / len(own)

@@ -8,15 +8,13 @@ rarest n-gram first, few pairs have one. No pair is missed.
 The checked texts are indexed, which are the fewer ones; the known ones are looked up in chunks.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plumbline.tasks.text_classification.expectations.grams import Grams, count_grams
-from plumbline.tasks.text_classification.expectations.text_chunks import Texts
+from plumbline.tasks.text_classification.expectations.grams import Grams, count_grams, cut_texts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,7 +31,7 @@ class Twin(NamedTuple):
     text: str
 
 
-def find_twins(checked: Sequence[str], known: Texts, similarity: float) -> dict[int, Twin]:
+def find_twins(checked: Sequence[str], known: Iterable[str], similarity: float) -> dict[int, Twin]:
     """Map numbers of checked texts to the known text with the most n-grams in common.
 
     Those with less than this similarity are left out. Of equally similar ones the last in the
@@ -42,23 +40,12 @@ def find_twins(checked: Sequence[str], known: Texts, similarity: float) -> dict[
     if not checked:
         return {}
     index = _build_index(count_grams(checked), similarity)
-    return known.fold(partial(_find_chunk_twins, index, similarity), _keep_closest, {})
-
-
-def _find_chunk_twins(
-    index: "_FirstGramIndex", similarity: float, chunk: list[str]
-) -> dict[int, Twin]:
     twins: dict[int, Twin] = {}
-    for number, place, score in _find_pairs(index, count_grams(chunk), similarity):
-        twin = Twin(score, chunk[place])
-        twins[number] = max(twins.get(number, twin), twin)
+    for _, chunk in cut_texts(known):
+        for number, place, score in _find_pairs(index, count_grams(chunk), similarity):
+            twin = Twin(score, chunk[place])
+            twins[number] = max(twins.get(number, twin), twin)
     return twins
-
-
-def _keep_closest(one: dict[int, Twin], other: dict[int, Twin]) -> dict[int, Twin]:
-    for number, twin in other.items():
-        one[number] = max(one.get(number, twin), twin)
-    return one
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,11 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from plumbline.contract.rows import ROW, RowBatches
-from plumbline.tasks.text_classification.expectations.each_label import add_counts
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from plumbline.tables.rows import StoredRows
 
 NUM_FOLDS = 5
-Folds = dict[str, int]  # word -> bit set of the folds that have it
+READ_TRAIN = """SELECT "#row", normal FROM rows WHERE split = 'train'"""
 
 
 @dataclass(frozen=True)
@@ -24,7 +19,7 @@ class Vocabulary:
     of the same origin look.
     """
 
-    words: Mapping[str, int]
+    words: Mapping[str, int]  # word -> bit set of the folds that have it
     expected: float
 
     def measure_excess(self, texts: Iterable[str]) -> list[float]:
@@ -37,40 +32,24 @@ class Vocabulary:
         return excess
 
 
-def build_vocabulary(rows: RowBatches) -> Vocabulary:
-    """Return the words of the texts in column `normal`; the number of a row is that of its fold."""
-    words = rows.fold(_collect_words, _merge_folds)
-
-    def count_own(batch: "pa.RecordBatch") -> Counter[tuple[int, int]]:
-        """Count texts by their words that the other folds lack, and by all."""
-        counts: Counter[tuple[int, int]] = Counter()
-        for fold, own in _list_words(batch):
-            counts[sum(words[word] == fold for word in own), len(own)] += 1
-        return counts
-
-    counts = rows.fold(count_own, add_counts)
-    shares = (size * _compute_share(*pair) for pair, size in sorted(counts.items()))
-    return Vocabulary(words, math.fsum(shares) / max(1, counts.total()))
-
-
-def _collect_words(batch: "pa.RecordBatch") -> Folds:
+def build_vocabulary(rows: StoredRows) -> Vocabulary:
+    """Return the words of train; the number of a row is that of its fold."""
     folds: defaultdict[str, int] = defaultdict(int)
-    for fold, words in _list_words(batch):
+    for fold, words in _list_words(rows):
         for word in words:
             folds[word] |= fold
-    return dict(folds)
+    counts: Counter[tuple[int, int]] = Counter()  # of texts, by words that other folds lack
+    for fold, words in _list_words(rows):
+        counts[sum(folds[word] == fold for word in words), len(words)] += 1
+    shares = (size * _compute_share(*pair) for pair, size in sorted(counts.items()))
+    return Vocabulary(dict(folds), math.fsum(shares) / max(1, counts.total()))
 
 
-def _merge_folds(one: Folds, other: Folds) -> Folds:
-    for word, folds in other.items():
-        one[word] = one.get(word, 0) | folds
-    return one
-
-
-def _list_words(batch: "pa.RecordBatch") -> Iterator[tuple[int, list[str]]]:
+def _list_words(rows: StoredRows) -> Iterator[tuple[int, list[str]]]:
     """Yield the fold of each row, as a bit set, and the words of its text."""
-    for row, text in zip(batch[ROW].to_pylist(), batch["normal"].to_pylist(), strict=True):
-        yield 1 << row % NUM_FOLDS, text.split()
+    for batch in rows.read(READ_TRAIN):
+        for row, text in zip(batch["#row"].to_pylist(), batch["normal"].to_pylist(), strict=True):
+            yield 1 << row % NUM_FOLDS, text.split()
 
 
 def _compute_share(num_some: int, num_all: int) -> float:

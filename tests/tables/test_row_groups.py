@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from plumbline.contract.row_groups import read_row_groups
+from plumbline.tables.parquet_batches import read_row_groups
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def path(tmp_path: Path) -> Path:
 def test_no_batch_has_rows_of_two_row_groups(
     path: Path, max_rows: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("plumbline.contract.row_groups.BATCH_ROWS", max_rows)
+    monkeypatch.setattr("plumbline.tables.parquet_batches.BATCH_ROWS", max_rows)
     batches = list(read_row_groups(path, ["id", "no_such"]))
     assert [batch.num_rows for batch in batches if batch.num_rows] == expected
     assert [row for batch in batches for row in batch["id"].to_pylist()] == list(range(8))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import explain_damage
-from plumbline.contract.row_groups import read_row_groups
+from plumbline.tables.parquet_batches import read_row_groups
 
 if TYPE_CHECKING:
     import pandas as pd

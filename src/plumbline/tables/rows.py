@@ -1,0 +1,79 @@
+"""Rows of any number in a file of DuckDB: numbered, and joined, grouped and counted by SQL."""
+
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from plumbline.tables.database import CONFIG
+from plumbline.tables.records import CHUNK_CHARS
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+ROW = "#row"  # no column of data has such a name
+READ_ROWS = 2048  # at once, unless they are longer than CHUNK_CHARS
+
+
+class StoredRows:
+    """The table `rows`, with the number of each row, from 0, in the column `#row`.
+
+    Its file is gone with the last reference to this.
+    """
+
+    def __init__(self, batches: "Iterable[pa.RecordBatch]") -> None:
+        import duckdb
+
+        folder = tempfile.mkdtemp(prefix="plumbline-")
+        weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._database = duckdb.connect(
+            f"{folder}/rows", config=CONFIG | {"temp_directory": folder}
+        )
+        self.add_table("rows", _number_rows(batches))
+
+    def add_table(self, name: str, batches: "Iterable[pa.RecordBatch]") -> None:
+        """Create another table; there is a batch, which may be empty."""
+        import pyarrow as pa
+
+        self._database.begin()  # else each batch would wait for the disk
+        is_new = True
+        for batch in batches:
+            relation = self._database.from_arrow(pa.Table.from_batches([batch]))
+            if is_new:
+                relation.create(name)
+            else:
+                relation.insert_into(name)
+            is_new = False
+        self._database.commit()
+
+    def query(self, sql: str, *values: Any) -> "pd.DataFrame":
+        """Return what a query says; it has a `?` for each of `values`."""
+        return self._database.execute(sql, values).df()
+
+    def read(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":
+        """Yield what a query says, a few rows at a time; others may be asked meanwhile."""
+        own = self._database.cursor()
+        for batch in own.sql(sql, params=values).to_arrow_reader(READ_ROWS):
+            yield from split_large(batch)
+
+
+def _number_rows(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    import pyarrow as pa
+
+    start = 0
+    for batch in batches:
+        end = start + batch.num_rows
+        yield batch.append_column(ROW, pa.array(range(start, end), pa.int64()))
+        start = end
+
+
+def split_large(batch: "pa.RecordBatch") -> "Iterator[pa.RecordBatch]":
+    """Halve a batch again and again until no part is over the limit, or a part is one row."""
+    if batch.nbytes <= CHUNK_CHARS or batch.num_rows <= 1:
+        yield batch
+        return
+    half = batch.num_rows // 2
+    yield from split_large(batch.slice(0, half))
+    yield from split_large(batch.slice(half))
