@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from tasks.answer_consensus.data.normalisation import find_normaliser
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import CONTENT_DIGEST, RIGHT_ANSWER, SPLITS
