@@ -7,7 +7,6 @@ import pytest
 from tests.support.own_tasks import forget_own_tasks
 
 from plumbline.diagnostics import doctor
-from plumbline.tracking import mlflow_client, moved_store
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
@@ -37,30 +36,6 @@ def test_one_fault_hides_no_other(
     assert found["outputs"].remedy.startswith("`git checkout dvc.lock` restores it")
     assert found["registry"].message.endswith("mlruns/mlflow.db")
     assert all(result.ok or result.remedy for result in found.values())
-
-
-@pytest.mark.slow  # it examines all else as well
-@pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
-def test_a_registry_that_was_moved_is_named_and_left_as_it_is(
-    mlflow_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before, after = tmp_path / "before", tmp_path / "after"
-    (before / "mlruns/artifacts").mkdir(parents=True)
-    shutil.copy(mlflow_database, before / "mlruns/mlflow.db")
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    monkeypatch.chdir(before)
-    mlflow_client.get_or_create_experiment(mlflow_client.connect(), "train")
-    before.rename(after)
-    monkeypatch.chdir(after)
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)  # MLflow sets it
-    content = Path("mlruns/mlflow.db").read_bytes()
-    (found,) = [result for result in doctor.examine(full=False) if result.what == "registry"]
-    assert Path("mlruns/mlflow.db").read_bytes() == content
-    assert (found.ok, str(before / "mlruns") in found.message) == (True, True)
-    assert found.remedy == "`plumbline champion` makes it name those here, as `plumbline run` does"
-    moved_store.follow_move()
-    (found,) = [result for result in doctor.examine(full=False) if result.what == "registry"]
-    assert (found.message.endswith("mlruns/mlflow.db"), found.remedy) == (True, "")
 
 
 @pytest.mark.slow  # it examines all else as well

@@ -6,7 +6,7 @@ import pytest
 from tests.support.signing_keys import write_keys
 
 from plumbline.contract.errors import ParamsError
-from plumbline.pipeline_run.early_checks import require_settings
+from plumbline.pipeline_run import require_settings
 
 SETTINGS = {
     "journal": {"MLFLOW_TRACKING_URI": "http://127.0.0.1:9"},

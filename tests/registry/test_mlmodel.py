@@ -14,7 +14,7 @@ from tests.support.racing import TASK, save_package
 from plumbline import bundle
 from plumbline.contract.errors import BundleError
 from plumbline.process.files import write_json
-from plumbline.registry.package import clean_run, mlmodel, rehearsal
+from plumbline.registry.package import clean_run, packaging, rehearsal
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore"
@@ -196,4 +196,4 @@ def test_mlflow_itself_would_run_such_a_loader(
         mlflow.pyfunc.load_model(str(package)).predict([])
     assert (tmp_path / CANARY).exists()
     with pytest.raises(BundleError):
-        mlmodel.check_package(package)
+        packaging.check_package(package)

@@ -2,25 +2,28 @@
 
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from plumbline.bundle import signatures
 from plumbline.contract import layout
-from plumbline.contract.errors import RefusedError
+from plumbline.contract.errors import JournalError, ParamsError, RefusedError
 from plumbline.contract.loading import load_params
-from plumbline.pipeline_run.early_checks import require_settings
 from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
 from plumbline.process import dvc_lock
 from plumbline.process.checkout_lock import lock_run
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated
-from plumbline.registry import local_files
+from plumbline.registry import journal, local_files, signing
+from plumbline.registry.reader import contents
 from plumbline.tracking.delivery import deliver_meanwhile
 
 KILLED = 137  # what a shell says of a stage that got SIGKILL
 # What the system sends to a program that does what no program may, as a fault in a library does.
 CRASHES = (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV)
+LAST = {"evaluate", "register"}  # the stages that ask for them
+ALL = "dvc.yaml"  # as a target: all its stages
 
 
 def run(request: RunRequest) -> int:
@@ -114,3 +117,22 @@ def _terminate_stages() -> bool:
                 process.send_signal(signal.SIGTERM)
                 stages.append(process)
     return bool(stages)
+
+
+def require_settings(targets: Sequence[str]) -> None:
+    """Raise ParamsError where evaluate or register would miss a setting, hours later.
+
+    `targets` are the stages that were asked for, as `evaluate` or `dvc.yaml:evaluate`; none is all.
+    """
+    stages = {target.rpartition(":")[2] for target in targets} or {ALL}
+    if not stages & {*LAST, ALL}:
+        return
+    try:
+        journal.find_journal_uri()
+    except JournalError as error:
+        raise ParamsError(str(error)) from None
+    private_key, public_key = signing.find_private_key(), contents.find_public_key()
+    if private_key is not None:
+        signatures.check_private_key(private_key)
+    if public_key is not None:
+        signatures.check_public_key(public_key)

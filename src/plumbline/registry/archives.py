@@ -12,7 +12,7 @@ from plumbline.process.files import publish, write_aside
 from plumbline.process.tar_files import extract_file
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
-from plumbline.tracking import delivery, moved_store, store_location
+from plumbline.tracking import delivery, store_location
 
 STORE, JOURNAL, ARTIFACTS = "mlflow.db", "journal.db", "artifacts"
 
@@ -70,8 +70,8 @@ def unpack(source: Path) -> int:
         aside = Path(private)
         with _explain_failures(source):
             num_files = _extract(source, aside)
-            for former in moved_store.list_folders(aside / STORE, folder.name):
-                moved_store.replace_locations(aside / STORE, former, folder)
+            for former in store_location.list_folders(aside / STORE, folder.name):
+                store_location.replace_locations(aside / STORE, former, folder)
             _check_journal(aside / JOURNAL)
         for name in (ARTIFACTS, JOURNAL, STORE):  # the store last: without it there is no registry
             if (aside / name).exists():

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from plumbline.contract.errors import JournalError, JournalIntegrityError
 from plumbline.registry import journal_lock
-from plumbline.registry.actor import find_actor
+from plumbline.registry.journal_lock import find_actor
 from plumbline.sources.addresses import hide_secrets
 from plumbline.tracking import store_errors, store_location
 

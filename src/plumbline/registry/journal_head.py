@@ -25,13 +25,13 @@ def format_head(entry: Entry) -> str:
     return f"{entry.number}:{entry.seal}"
 
 
-def parse_head(model: str, head: str) -> int:
+def parse_head(model: str, head: str | None) -> int:
     """Return the number of the entry in a head; JournalIntegrityError where somebody edited it."""
-    match = HEAD.fullmatch(head)
+    match = HEAD.fullmatch(head or "")
     if match is None:
         raise JournalIntegrityError(
             f"{model}: the tag {HEAD_TAG} of the model in the registry is damaged: expected "
-            f"NUMBER:SEAL, found {head[:40]!r}; restore the registry from a backup"
+            f"NUMBER:SEAL, found {head!r:.42}; restore the registry from a backup"
         )
     return int(match[1])
 
@@ -58,30 +58,17 @@ def is_unrecorded(move: Entry, head: str | None) -> bool:
     return head is None or parse_head(move.model, head) < move.number
 
 
-def find_missing_tail(model: str, entries: list[Entry], head: str | None) -> int | None:
-    """Return the number of the last entry that the registry recorded, if the journal lacks it.
-
-    None where nothing is missing, or where the registry recorded no entry of the model.
-    JournalIntegrityError where the head is damaged.
-    """
-    if head is None:
-        return None
-    for entry in entries:
-        if format_head(entry) == head:
-            return None
-    return parse_head(model, head)
-
-
 def require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str | None]) -> None:
     """Raise JournalIntegrityError where `entries` lack one that a head names, or that is damaged.
 
-    `entries` are those of the models of which `heads` has what the registry recorded.
+    `entries` are those of the models of which `heads` has what the registry recorded; None where it
+    recorded nothing of a model.
     """
-    missing = [find_missing_tail(model, entries, head) for model, head in heads.items()]
-    numbers = [number for number in missing if number is not None]
-    if numbers:
+    present = {None, *map(format_head, entries)}
+    missing = [parse_head(model, head) for model, head in heads.items() if head not in present]
+    if missing:
         raise JournalIntegrityError(
-            f"{name}: the journal ends before entry {min(numbers)}; restore it from a backup"
+            f"{name}: the journal ends before entry {min(missing)}; restore it from a backup"
         )
 
 

@@ -1,10 +1,12 @@
-"""The lock under which decisions are made: a waiter says who holds it, and does not wait for ever.
+"""The lock under which decisions are made, and who makes them.
 
-It is the kernel's or PostgreSQL's, and ends with the process that holds it.
+A waiter says who holds the lock, and does not wait for ever. It is the kernel's or PostgreSQL's,
+and ends with the process that holds it.
 """
 
 import logging
 import os
+import pwd
 import socket
 import sys
 import time
@@ -89,3 +91,26 @@ def _wait(attempt: Callable[[], bool], find_holder: Callable[[], str]) -> None:
 def _describe_holder() -> str:
     words = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])
     return f"pid {os.getpid()} on {socket.gethostname()} ({words})"
+
+
+def find_actor() -> str:
+    """Return user@host of this process; in a workflow also the login that it names, and the run.
+
+    The user is the one that the system knows, whatever USER or LOGNAME say. What a workflow says
+    comes from environment variables, which any process can set: the run number lets a reader check
+    it on GitHub.
+    """
+    actor = f"{_find_user()}@{socket.gethostname()}"
+    run = os.environ.get("GITHUB_RUN_ID", "")
+    login = os.environ.get("GITHUB_TRIGGERING_ACTOR") or os.environ.get("GITHUB_ACTOR")
+    if os.environ.get("GITHUB_ACTIONS") == "true" and login and run:
+        actor += f" (says github:{login}, run {run})"
+    return actor
+
+
+def _find_user() -> str:
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # a container may run as a user without a name
+        return f"uid{number}"

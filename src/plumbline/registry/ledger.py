@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from plumbline.registry import journal
-from plumbline.registry.actor import find_actor
+from plumbline.registry.journal_lock import find_actor
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Table

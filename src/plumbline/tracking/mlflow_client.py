@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.process.locks import hold
-from plumbline.tracking import moved_store, store_location
+from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -48,7 +48,7 @@ def connect() -> "MlflowClient":
     mlflow.set_tracking_uri(uri)
     mlflow.set_registry_uri(uri)
     with _lock_creation(uri):
-        moved_store.follow_move()
+        store_location.follow_move()
         return mlflow.MlflowClient()
 
 
@@ -60,7 +60,7 @@ def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
     artifacts = None  # where the server puts them
     if store_location.find_uri().startswith(SQLITE):
         folder = (store_location.find_home() / store_location.DATABASE).parent
-        artifacts = (folder / moved_store.ARTIFACTS).as_uri()
+        artifacts = (folder / store_location.ARTIFACTS).as_uri()
     return str(client.create_experiment(name, artifacts))
 
 

@@ -21,7 +21,7 @@ from plumbline.contract.answers import SAME_MACHINE, is_same_answer
 from plumbline.contract.errors import BundleError, RegistryError
 from plumbline.contract.task import Columns, Task
 from plumbline.process.files import read_json
-from plumbline.registry.package import mlmodel, packaging
+from plumbline.registry.package import packaging
 from plumbline.registry.package.clean_run import ask_in_clean_process
 from plumbline.tracking import mlflow_client, store_errors
 
@@ -95,8 +95,8 @@ def ask_package(
     what plumbline did not write.
     """
     if described is None:
-        mlmodel.check_package(package)
-        bundle.require_digest(package / mlmodel.ARTIFACTS["bundle"], digest, package)
+        packaging.check_package(package)
+        bundle.require_digest(package / packaging.ARTIFACTS["bundle"], digest, package)
     expected = read_json(golden)
     seed = secrets.randbits(32)  # nobody knows the order before
     batches = plan_batches(calls, seed)

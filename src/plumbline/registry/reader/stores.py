@@ -6,7 +6,7 @@ from typing import IO, Protocol
 
 from plumbline.contract.errors import AbsentVersionError, RegistryError
 from plumbline.registry.reader.addresses import VersionAddress, describe_registry
-from plumbline.tracking import moved_store, store_location
+from plumbline.tracking import store_location
 
 TIMEOUT_S = 10
 
@@ -73,7 +73,7 @@ def connect_store() -> RegistryStore:
     if uri.startswith(("sqlite:///", "postgresql")):
         from plumbline.registry.reader.database import DatabaseStore
 
-        moved_store.follow_move()
+        store_location.follow_move()
         return DatabaseStore(uri)
     raise RegistryError(
         f"{describe_registry()}: plumbline reads a registry at http://, https://, sqlite:/// or "
