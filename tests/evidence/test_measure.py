@@ -21,7 +21,7 @@ from plumbline.contract.loading import load_task
 from plumbline.contract.params import Champion
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric, Task
-from plumbline.evidence import choice, compare, latency, measure
+from plumbline.evidence import choice, compare, forms, measure
 from plumbline.statistics.seeds import SeedSpread
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -58,8 +58,8 @@ def test_latency_is_taken_on_batches_of_real_rows() -> None:
             sizes.append(len(columns["text"]))
             return {"label": ["x"] * sizes[-1]}
 
-    found = latency.measure_latency(Counting(), {"text": [str(i) for i in range(7)]})
-    assert set(sizes) == {1, latency.BATCH_ROWS}
+    found = forms.measure_latency(Counting(), {"text": [str(i) for i in range(7)]})
+    assert set(sizes) == {1, forms.BATCH_ROWS}
     assert set(found) == {
         "one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s", "slowdown",
     }  # fmt: skip
@@ -72,10 +72,10 @@ def test_one_call_that_was_held_up_is_not_the_speed() -> None:
     class Stalls:
         def predict(self, columns, **params):
             calls.append(1)
-            time.sleep(0.3 if len(calls) == latency.MIN_CALLS + 3 else 0)
+            time.sleep(0.3 if len(calls) == forms.MIN_CALLS + 3 else 0)
             return {"label": ["x"]}
 
-    assert latency.measure_latency(Stalls(), {"text": ["a"]})["one_p95"] < 300
+    assert forms.measure_latency(Stalls(), {"text": ["a"]})["one_p95"] < 300
 
 
 def compute() -> None:
@@ -89,7 +89,7 @@ def test_a_busy_machine_makes_no_model_slow_and_no_slow_model_fast(
     monkeypatch: pytest.MonkeyPatch, answer: Callable[[], None], least_ms: float
 ) -> None:
     """A model that computes, or one that waits, beside programs that take every CPU."""
-    monkeypatch.setattr(latency, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(forms, "MAX_SECONDS", 0.2)
 
     class Slow:
         def predict(self, columns, **params):
@@ -99,7 +99,7 @@ def test_a_busy_machine_makes_no_model_slow_and_no_slow_model_fast(
     num_cpus = os.cpu_count() or 1
     hogs = [subprocess.Popen([sys.executable, "-c", "while 1: 0"]) for _ in range(3 * num_cpus)]
     try:
-        found = latency.measure_latency(Slow(), {"text": ["a"]})
+        found = forms.measure_latency(Slow(), {"text": ["a"]})
     finally:
         for hog in hogs:
             hog.kill()
