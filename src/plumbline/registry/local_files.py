@@ -45,7 +45,7 @@ def require_local_models() -> None:
 
 def is_new(name: str) -> bool:
     """Whether these files show that nobody registered or decided anything of a model."""
-    if not _are_local():
+    if not _is_local():
         return False
     known, decided = _ask_both(
         "SELECT name FROM registered_models", "SELECT model FROM plumbline_journal"
@@ -53,7 +53,7 @@ def is_new(name: str) -> bool:
     return (name,) not in [*known, *decided]
 
 
-def _are_local() -> bool:
+def _is_local() -> bool:
     return store_location.find_uri().startswith(SQLITE) and _find_journal().startswith(SQLITE)
 
 
@@ -66,7 +66,7 @@ def _find_journal() -> str:
 
 def _ask_both(of_registry: str, of_journal: str) -> tuple[list[tuple[str, ...]], ...]:
     """Return what the registry says, and what the journal does; nothing where one is elsewhere."""
-    if not _are_local():
+    if not _is_local():
         return [], []
     return _ask(store_location.find_uri(), of_registry), _ask(_find_journal(), of_journal)
 
