@@ -1,11 +1,9 @@
 """The batches of a training that may resume in the middle of an epoch, shared among processes."""
 
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 import torch
-from torch.utils.data import DataLoader, Sampler
+from torch.utils.data import DataLoader
 
 from plumbline.process import ranks
 from plumbline.training.checkpoint import TrainingState
@@ -26,50 +24,20 @@ class SharedBatches:
         loader = self.data.train_dataloader()
         if hasattr(loader.batch_sampler, "set_epoch"):
             loader.batch_sampler.set_epoch(self.state.epoch)
-        own = OwnRows(loader.batch_sampler, _take_padded_share, self.state.batch)
-        self.num_batches = own.num_batches
-        return _replace_batches(loader, own)
+        batches = [_take_padded_share(batch) for batch in loader.batch_sampler]
+        self.num_batches = len(batches)  # with those that are done
+        return _replace_batches(loader, batches[self.state.batch :])
 
     def list_validation(self) -> "DataLoader[Any]":
         """Return this process's rows of the validation batches: each row is in one process."""
         loader = self.data.val_dataloader()
-        own = OwnRows(loader.batch_sampler, _take_share)
-        self.num_validation_rows = own.num_rows
-        return _replace_batches(loader, own)
+        shares = map(_take_share, loader.batch_sampler)
+        batches = [share for share in shares if share]
+        self.num_validation_rows = sum(map(len, batches))
+        return _replace_batches(loader, batches)
 
 
-class OwnRows(Sampler[list[int]]):
-    """This process's rows of each batch, selected when the batch is asked for.
-
-    `batches` are the same whenever they are iterated. Those without rows of this process are left
-    out, and so are the first `num_done`.
-    """
-
-    def __init__(
-        self,
-        batches: Iterable[list[int]],
-        select: Callable[[list[int]], list[int]],
-        num_done: int = 0,
-    ) -> None:
-        self._batches = batches
-        self._select = select
-        self._num_done = num_done
-        self.num_batches = 0  # with those that are done
-        self.num_rows = 0
-        for batch in batches:
-            num_own = len(select(batch))
-            self.num_batches += num_own > 0
-            self.num_rows += num_own
-
-    def __len__(self) -> int:
-        return self.num_batches - self._num_done
-
-    def __iter__(self) -> Iterator[list[int]]:
-        own = filter(None, map(self._select, self._batches))
-        return islice(own, self._num_done, None)
-
-
-def _replace_batches(loader: "DataLoader[Any]", batches: OwnRows) -> "DataLoader[Any]":
+def _replace_batches(loader: "DataLoader[Any]", batches: list[list[int]]) -> "DataLoader[Any]":
     return DataLoader(
         loader.dataset,
         batch_sampler=batches,

@@ -24,8 +24,8 @@ from plumbline.tasks.text_classification.models.architectures import (
     get_max_tokens,
 )
 from plumbline.tasks.text_classification.models.encoder import (
-    build_pretrained_body,
     describe_architecture,
+    rebuild_body,
 )
 from plumbline.tasks.text_classification.params import PretrainedConfig, TextParams
 from plumbline.tasks.text_classification.predictor import load
@@ -134,11 +134,8 @@ def test_max_tokens_may_be_what_the_positions_hold_and_no_more(
     ("config", "reason"),
     [
         ({"model_type": "t5"}, "'t5' cannot be fine-tuned: it is an encoder with a decoder"),
-        ({"model_type": "bart"}, "'bart' cannot be fine-tuned: it is an encoder with a decoder"),
         ({"model_type": "xlnet"}, "'xlnet' cannot be fine-tuned: no test shows"),
-        ({"model_type": "longformer"}, "'longformer' cannot be fine-tuned: no test"),
         ({"model_type": "new", "auto_map": {}}, "code is part of the checkpoint"),
-        ({"model_type": "funnel"}, "export works; these can: albert, bert, deberta"),
         ({}, "model_type None cannot"),
     ],
 )
@@ -165,28 +162,11 @@ def test_what_is_missing_in_a_checkpoint_is_explained(names: set[str], reason: s
     assert ("from_pretrained('org/name')" in str(caught.value)) == (not reason.endswith("$"))
 
 
-def test_weights_in_several_files_are_refused_when_they_are_read(
-    examples: Path, tmp_path: Path
-) -> None:
-    folder = write_model(tmp_path / "weights", "bert")
-    params = make_params(folder)
-    (folder / "model.safetensors").rename(folder / "model-00001-of-00002.safetensors")
-    (folder / "model.safetensors.index.json").write_text("{}")
-    with pytest.raises(TrainingError, match=r"in several files, which one SHA-256 does not pin"):
-        build_learner(params, CANDIDATE, examples)
-
-
 def test_a_checkpoint_without_some_weights_is_refused(examples: Path, tmp_path: Path) -> None:
     folder = write_model(tmp_path / "weights", "bert")
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"num_hidden_layers": 3}))
     with pytest.raises(TrainingError, match=r"16 tensors .* not in the checkpoint \(encoder\.lay"):
-        build_learner(make_params(folder), CANDIDATE, examples)
-
-
-def test_a_tokenizer_of_another_model_is_refused(examples: Path, tmp_path: Path) -> None:
-    folder = write_model(tmp_path / "weights", "bert", vocab_size=100)
-    with pytest.raises(TrainingError, match=r"gives ids up to .* has 100 word vectors"):
         build_learner(make_params(folder), CANDIDATE, examples)
 
 
@@ -221,7 +201,7 @@ def test_an_encoder_is_rebuilt_with_the_lists_and_mappings_of_its_config(
     config = AutoConfig.for_model(kind, **sizes, intermediate_size=64, vocab_size=50, **settings)
     encoder = AutoModel.from_config(config)
     kept = json.loads(json.dumps(describe_architecture(encoder)))
-    rebuilt = build_pretrained_body(kept)
+    rebuilt = rebuild_body(kept)
     rebuilt.load_state_dict(encoder.state_dict())
     for name, value in settings.items():
         assert getattr(rebuilt.config, name) == value

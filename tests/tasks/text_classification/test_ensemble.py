@@ -17,8 +17,6 @@ from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
-from plumbline.training import fitting
-from plumbline.training.checkpoint_folders import remove_checkpoints
 
 KINDS = ("ensemble", "linears")
 TOLERANCE = 1e-6
@@ -114,33 +112,6 @@ def test_encoders_begin_with_other_weights_and_linear_members_with_none(tmp_path
     assert not np.allclose(heads[0], heads[1])
     single = build_learner(params, "transformer", tmp_path / "examples").module.model
     assert (heads[0] == single.head.weight.detach().numpy()).all()  # its first member is the model
-
-
-def break_off() -> None:
-    """Fail at the end of the first epoch, after checkpoints were written."""
-    raise OSError("no space left")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", KINDS)
-def test_a_training_that_was_cut_off_ends_in_the_same_weights(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_examples(tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
-    whole = build_learner(small_params(), name, tmp_path / "examples")
-    fitting.fit(whole, small_params(), name)
-    remove_checkpoints(name)
-    cut = build_learner(small_params(), name, tmp_path / "examples")
-    with pytest.raises(OSError, match="no space left"):
-        fitting.fit(cut, small_params(), name, on_epoch=break_off)
-    again = build_learner(small_params(), name, tmp_path / "examples")
-    fitting.fit(again, small_params(), name)
-    expected = whole.module.model.state_dict()
-    for key, weight in again.module.model.state_dict().items():
-        assert weight.equal(expected[key]), key
-    after_one = cut.module.model.state_dict()
-    assert any(not after_one[key].equal(weight) for key, weight in expected.items())
 
 
 @pytest.mark.parametrize(

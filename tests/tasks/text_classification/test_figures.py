@@ -23,7 +23,9 @@ def candidate(name: str, labels: list[str], accuracy: float, history: bool = Tru
     hits, confidence = (actual == predicted).astype(float), rng.uniform(0.2, 1, 600)
     tables = {
         "confusion": pd.DataFrame({"actual": actual, "predicted": predicted}),
-        "per_class": scores.compute_per_class(actual, predicted),
+        "per_class": scores.compute_per_label(
+            [(label,) for label in actual], [(label,) for label in predicted]
+        ),
         "reliability": scores.compute_reliability(confidence, hits),
         "risk_coverage": scores.compute_risk_coverage(confidence, hits),
     }

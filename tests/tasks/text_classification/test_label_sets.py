@@ -17,8 +17,8 @@ from plumbline.contract import layout
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import label_sets, read_split, shuffle_labels
 from plumbline.tasks.text_classification.models import build_learner, compare_export
+from plumbline.tasks.text_classification.models.classifier import compute_losses
 from plumbline.tasks.text_classification.models.label_decisions import choose_label_thresholds
-from plumbline.tasks.text_classification.models.losses import compute_losses
 
 NAMES = sorted(WORDS)
 

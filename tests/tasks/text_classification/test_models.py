@@ -27,7 +27,7 @@ from plumbline.tasks.text_classification.models import build_learner, weights
 from plumbline.tasks.text_classification.models.batches import LengthBucketSampler
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedEmbedding
-from plumbline.tasks.text_classification.models.reading import measure_reading
+from plumbline.tasks.text_classification.models.reading import describe_reading
 from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
@@ -154,22 +154,12 @@ def _pretrained(**changes: object) -> object:
     return {**params.candidates["minilm"].model_dump(), **changes}
 
 
-def test_weights_that_are_fetched_must_be_pinned() -> None:
+def test_weights_must_be_pinned() -> None:
     from plumbline.tasks.text_classification.params import PretrainedConfig
 
-    with pytest.raises(ValueError, match=r"sha256 of model\.safetensors is required"):
-        PretrainedConfig.model_validate(_pretrained(sha256=None))
-
-
-def test_weights_of_a_folder_must_be_pinned_and_the_message_has_the_value(tmp_path: Path) -> None:
-    from plumbline.tasks.text_classification.params import PretrainedConfig
-
-    values = _pretrained(sha256=None, weights=str(tmp_path))
-    with pytest.raises(ValueError, match=rf"write what `sha256sum {tmp_path}/model.safetensors`"):
-        PretrainedConfig.model_validate(values)
-    (tmp_path / "model.safetensors").write_bytes(b"{}")
-    with pytest.raises(ValueError, match="for these, write sha256: 44136fa3"):
-        PretrainedConfig.model_validate(values)
+    for name in (PACKAGE, "./folder"):
+        with pytest.raises(ValueError, match=rf"is required.*`plumbline pin {name}` writes it"):
+            PretrainedConfig.model_validate(_pretrained(sha256=None, weights=name))
 
 
 def test_weights_with_another_digest_are_refused(tmp_path: Path) -> None:
@@ -242,8 +232,8 @@ def test_blanks_take_no_tokens_from_words() -> None:
 
 def test_nothing_is_said_of_texts_that_are_read_to_their_end() -> None:
     tokenizer = train_tokenizer([["one two three"] * 9], 300, 64)
-    assert measure_reading(tokenizer, [["one two"], ["three"]], 64).describe(None) == []
-    reading = measure_reading(tokenizer, [["one two three " * 20]], 16)
-    assert reading.cut_share == 1
-    assert "max_tokens: 32 would" in reading.describe(32)[0]
-    assert "max_tokens: " not in reading.describe(16)[0]
+    assert describe_reading(tokenizer, [["one two"], ["three"]], 64, None) == []
+    cut = [["one two three " * 20]]
+    assert "100.0% of the training texts" in describe_reading(tokenizer, cut, 16, 32)[0]
+    assert "max_tokens: 32 would" in describe_reading(tokenizer, cut, 16, 32)[0]
+    assert "max_tokens: " not in describe_reading(tokenizer, cut, 16, 16)[0]

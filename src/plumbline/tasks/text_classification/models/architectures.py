@@ -92,16 +92,6 @@ def check_loading(weights: str, missing: set[str]) -> None:
         )
 
 
-def check_vocabulary(weights: str, tokenizer: Any, num_embeddings: int) -> None:
-    """Raise TrainingError if `tokenizer` gives ids for which the encoder has no vector."""
-    largest = max(tokenizer.get_vocab().values())
-    if largest >= num_embeddings:
-        raise TrainingError(
-            f"weights {weights}: tokenizer.json gives ids up to {largest}, and the encoder has "
-            f"{num_embeddings} word vectors; is tokenizer.json that of these weights?"
-        )
-
-
 def get_max_tokens(encoder: Any) -> int | None:
     """Return how many tokens `encoder` reads at most; None where its config states no limit.
 

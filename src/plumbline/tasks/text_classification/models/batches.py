@@ -1,10 +1,9 @@
 """Batches of texts of similar length, a pure function of (seed, epoch).
 
-There is little padding, and no generator state that a checkpoint would have to keep. A batch is
-made when it is asked for, so what an epoch keeps in memory is one order of the rows.
+There is little padding, and no generator state that a checkpoint would have to keep.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,27 +28,14 @@ class LengthBucketSampler(Sampler[list[int]]):
         self.epoch = epoch
 
     def __len__(self) -> int:
-        return _count_batches(self.lengths, self.batch_size)
+        return -(-len(self.lengths) // self.batch_size)
 
     def __iter__(self) -> Iterator[list[int]]:
         random = np.random.default_rng((self.seed, self.epoch))
         order = np.lexsort((random.random(len(self.lengths)), self.lengths))
-        return _iterate_batches(order, self.batch_size, random.permutation(len(self)))
-
-
-class LengthOrderSampler(Sampler[list[int]]):
-    """Batches of all rows, from the shortest row to the longest."""
-
-    def __init__(self, lengths: np.ndarray, batch_size: int) -> None:
-        self.lengths = lengths
-        self.batch_size = batch_size
-
-    def __len__(self) -> int:
-        return _count_batches(self.lengths, self.batch_size)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        order = np.argsort(self.lengths, kind="stable")
-        return _iterate_batches(order, self.batch_size, range(len(self)))
+        batches = _cut_batches(order, self.batch_size)
+        for number in random.permutation(len(batches)):
+            yield batches[number].tolist()
 
 
 class TextDataModule:
@@ -61,7 +47,6 @@ class TextDataModule:
         self.train = train
         self.validation = validation
         self.sampler = LengthBucketSampler(train.lengths, batch_size, seed)
-        self._in_order = LengthOrderSampler(validation.lengths, VALIDATION_BATCH)
 
     def train_dataloader(self) -> "DataLoader[Batch]":
         """The batches of the sampler's epoch."""
@@ -69,19 +54,13 @@ class TextDataModule:
 
     def val_dataloader(self) -> "DataLoader[Batch]":
         """All validation rows, by length."""
-        return DataLoader(
-            self.validation, batch_sampler=self._in_order, collate_fn=_return_unchanged
-        )
+        order = np.argsort(self.validation.lengths, kind="stable")
+        batches = [batch.tolist() for batch in _cut_batches(order, VALIDATION_BATCH)]
+        return DataLoader(self.validation, batch_sampler=batches, collate_fn=_return_unchanged)
 
 
-def _count_batches(lengths: np.ndarray, size: int) -> int:
-    return -(-len(lengths) // size)
-
-
-def _iterate_batches(order: np.ndarray, size: int, numbers: Iterable[int]) -> Iterator[list[int]]:
-    """Yield the batches with these numbers, of those that `order` is cut into."""
-    for number in numbers:
-        yield order[number * size : (number + 1) * size].tolist()
+def _cut_batches(order: np.ndarray, size: int) -> list[np.ndarray]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 def _return_unchanged(batch: Any) -> Any:

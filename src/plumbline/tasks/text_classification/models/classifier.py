@@ -7,11 +7,6 @@ import torch
 from torch.nn import functional
 
 from plumbline.tasks.text_classification.models.encoded_texts import Batch
-from plumbline.tasks.text_classification.models.losses import (
-    compute_losses,
-    find_hits,
-    sum_losses,
-)
 
 TARGETS = ("labels", "row_weights")  # of a batch: not read by the model
 
@@ -53,9 +48,9 @@ class TextClassifier(torch.nn.Module):
         labels = batch["labels"]
         logits = self.compute_logits(batch)
         return {
-            "loss": sum_losses(logits, labels),
+            "loss": _sum_losses(logits, labels),
             "objective": self._compute_objective(logits, labels) * len(labels),
-            "accuracy": find_hits(logits, labels).sum(),
+            "accuracy": _find_hits(logits, labels).sum(),
         }
 
     def configure_optimizers(self) -> Any:
@@ -88,3 +83,34 @@ class TextClassifier(torch.nn.Module):
         if self.class_weights is None and labels.ndim == 1:
             return functional.cross_entropy(logits, labels, label_smoothing=self.label_smoothing)
         return self.compute_losses(logits, labels).mean()
+
+
+def compute_losses(
+    logits: torch.Tensor, labels: torch.Tensor, label_smoothing: float
+) -> torch.Tensor:
+    """Return the loss of each row (rows,).
+
+    Smoothing gives a share of the right class to all classes; of a set, of each decision to both
+    of its sides.
+    """
+    if labels.ndim == 1:
+        return functional.cross_entropy(
+            logits, labels, label_smoothing=label_smoothing, reduction="none"
+        )
+    targets = labels * (1 - label_smoothing) + label_smoothing / 2
+    losses = functional.binary_cross_entropy_with_logits(logits, targets, reduction="none")
+    return losses.sum(1)
+
+
+def _sum_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return the negative log likelihood of all rows together."""
+    if labels.ndim == 1:
+        return functional.cross_entropy(logits, labels, reduction="sum")
+    return compute_losses(logits, labels, 0.0).sum()
+
+
+def _find_hits(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return which rows (rows,) get their class, or exactly their labels at even odds."""
+    if labels.ndim == 1:
+        return logits.argmax(1) == labels
+    return ((logits > 0) == labels.bool()).all(1)

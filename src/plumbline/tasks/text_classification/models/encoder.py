@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 
 from plumbline.contract.errors import ParamsError
 from plumbline.tasks.text_classification.models import weights
-from plumbline.tasks.text_classification.models.architectures import (
-    check_vocabulary,
-    get_max_tokens,
-)
-from plumbline.tasks.text_classification.models.batches import TextDataModule
+from plumbline.tasks.text_classification.models.architectures import get_max_tokens
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
-from plumbline.tasks.text_classification.models.encoded_texts import encode_split
 from plumbline.tasks.text_classification.models.frozen_layers import freeze_lower_layers
 from plumbline.tasks.text_classification.models.layers import (
     UsedEmbedding,
@@ -27,19 +21,16 @@ from plumbline.tasks.text_classification.models.layers import (
     use_full_embedding,
 )
 from plumbline.tasks.text_classification.models.optimizers import configure_optimizers
-from plumbline.tasks.text_classification.models.reading import measure_reading
+from plumbline.tasks.text_classification.models.reading import TokenTexts, tokenize_texts
 from plumbline.tasks.text_classification.models.texts import TrainingTexts
 from plumbline.tasks.text_classification.models.tokenizer import read_tokenizer, train_tokenizer
 from plumbline.tasks.text_classification.params import (
     EncoderConfig,
     LoraSettings,
-    ModuleConfig,
     PretrainedConfig,
     TransformerConfig,
 )
-from plumbline.tasks.text_classification.predictor import TokenFeatures
 
-INPUT_NAMES = ("input_ids", "attention_mask")
 UNKEPT = ("auto_map", "code_revision", "dtype", "torch_dtype", "transformers_version")
 
 
@@ -72,36 +63,33 @@ def plan_pretrained(config: PretrainedConfig, seed: int, texts: TrainingTexts) -
             f"max_tokens: {config.max_tokens}, but {config.weights} reads at most {limit}"
         )
     tokenizer = read_tokenizer(folder / "tokenizer.json", config.max_tokens)
-    check_vocabulary(config.weights, tokenizer, encoder.get_input_embeddings().num_embeddings)
-    data = tokenize_splits(config, seed, tokenizer, texts)
-    notes = describe_reading(config, tokenizer, texts, limit)
+    reads = tokenize_texts(config, seed, tokenizer, texts, limit)
 
     def build_model(seed: int) -> MeanPooledClassifier:
         torch.manual_seed(seed)
         if config.lora:
             return MeanPooledClassifier(_add_lora(encoder, config.lora), len(texts.classes))
-        used = np.union1d(data.train.ids, data.validation.ids).astype(np.int64)
+        used = np.union1d(reads.data.train.ids, reads.data.validation.ids).astype(np.int64)
         full = encoder.get_input_embeddings()
         encoder.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
         if config.frozen_layers:
             freeze_lower_layers(encoder, config.frozen_layers)
         return MeanPooledClassifier(encoder, len(texts.classes))
 
-    return _complete_design(config, build_model, data, tokenizer, texts, notes)
+    return _complete_design(config, build_model, reads)
 
 
 def plan_transformer(config: TransformerConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
     """Plan a small encoder from scratch; its tokenizer is trained on the train split alone."""
     tokenizer = train_tokenizer(texts.train.iterate_texts(), config.vocabulary, config.max_tokens)
-    data = tokenize_splits(config, seed, tokenizer, texts)
-    notes = describe_reading(config, tokenizer, texts, None)
+    reads = tokenize_texts(config, seed, tokenizer, texts)
 
     def build_model(seed: int) -> MeanPooledClassifier:
         torch.manual_seed(seed)
         encoder = build_body(config, tokenizer.get_vocab_size())
         return MeanPooledClassifier(encoder, len(texts.classes))
 
-    return _complete_design(config, build_model, data, tokenizer, texts, notes)
+    return _complete_design(config, build_model, reads)
 
 
 def build_body(config: TransformerConfig, num_words: int) -> Any:
@@ -144,52 +132,6 @@ def describe_architecture(encoder: Any) -> dict[str, Any]:
     return kept
 
 
-def describe_reading(
-    config: EncoderConfig | ModuleConfig,
-    tokenizer: Tokenizer,
-    texts: TrainingTexts,
-    limit: int | None,
-) -> list[str]:
-    """Say how much of the training texts is beyond max_tokens, before hours are spent on the rest.
-
-    The sentences are also left in the bundle, for the report.
-    """
-    reading = measure_reading(tokenizer, texts.train.iterate_texts(), config.max_tokens)
-    notes = reading.describe(limit)
-    for note in notes:
-        print(f"train: note: {note}", flush=True)  # noqa: T201 (the stage's result)
-    return notes
-
-
-def write_reading(
-    folder: Path,
-    tokenizer: Tokenizer,
-    config: EncoderConfig | ModuleConfig,
-    texts: TrainingTexts,
-    notes: list[str],
-) -> dict[str, Any]:
-    """Write the tokenizer to `folder`; return what else a predictor needs to read texts."""
-    tokenizer.save(str(folder / "tokenizer.json"))
-    return {
-        "classes": texts.classes,
-        "max_chars": texts.max_chars,
-        "max_tokens": config.max_tokens,
-        "notes": notes,
-    }
-
-
-def tokenize_splits(
-    config: EncoderConfig | ModuleConfig, seed: int, tokenizer: Tokenizer, texts: TrainingTexts
-) -> TextDataModule:
-    """Encode the texts of train and validation as ids of `tokenizer`."""
-    features = TokenFeatures(tokenizer)
-    train, validation = (
-        encode_split(INPUT_NAMES, split, texts.classes, features)
-        for split in (texts.train, texts.validation)
-    )
-    return TextDataModule(train, validation, config.batch_size, seed)
-
-
 def _add_lora(encoder: Any, lora: LoraSettings) -> Any:
     from peft import LoraConfig, get_peft_model
 
@@ -207,10 +149,7 @@ def _add_lora(encoder: Any, lora: LoraSettings) -> Any:
 def _complete_design(
     config: EncoderConfig,
     build_classifier: Callable[[int], MeanPooledClassifier],
-    data: TextDataModule,
-    tokenizer: Tokenizer,
-    texts: TrainingTexts,
-    notes: list[str],
+    reads: TokenTexts,
 ) -> ModelDesign:
     def build_model(seed: int) -> torch.nn.Module:
         model: MeanPooledClassifier = build_classifier(seed)
@@ -223,19 +162,19 @@ def _complete_design(
         use_full_embedding(model.body)
         return {
             "kind": "encoder",
-            **write_reading(folder, tokenizer, config, texts, notes),
+            **reads.write_settings(folder),
             "encoder": describe_architecture(model.body),
         }
 
-    num_steps = len(data.sampler) * config.max_epochs
+    num_steps = len(reads.data.sampler) * config.max_epochs
     return ModelDesign(
         config=config,
-        data=data,
+        data=reads.data,
         build_model=build_model,
         configure_optimizers=partial(configure_optimizers, config, num_steps),
         write_settings=write_settings,
         label_smoothing=config.label_smoothing,
-        class_weights=weigh_classes(config.class_weights, texts),
+        class_weights=weigh_classes(config.class_weights, reads.texts),
         monitor="validation/objective",  # NLL peaks an epoch or two too early under smoothing
         gradient_clip=config.gradient_clip,
     )

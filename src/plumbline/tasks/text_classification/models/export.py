@@ -22,12 +22,12 @@ from plumbline.tasks.text_classification.models.label_decisions import (
     choose_label_thresholds,
     compute_losses,
     measure_set_answers,
+    pool_log_probabilities,
 )
 from plumbline.tasks.text_classification.models.logits import (
     compute_graph_logits,
     compute_model_logits,
 )
-from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
@@ -121,10 +121,11 @@ def _choose_threshold(policy: FormPolicy, confidence: np.ndarray, hits: np.ndarr
     Where no score is known to keep it, the model leaves all rows to people, and the gate
     `selective` refuses it.
     """
-    if policy.selective is None:
+    promise = policy.evaluation.selective
+    if promise is None:
         return None
     selection = choose_threshold(
-        confidence, hits.astype(float), policy.selective.risk, policy.confidence
+        confidence, hits.astype(float), promise.risk, policy.evaluation.confidence
     )
     return selection.threshold if selection else ABOVE_ALL_SCORES
 

@@ -6,29 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.params import TRAINED_FORM, Evaluation, Parity, Selective
+from plumbline.contract.params import TRAINED_FORM, Evaluation
 from plumbline.contract.steps import announce
 from plumbline.statistics import parity
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.int8 import INT8, write_int8_form
 from plumbline.tasks.text_classification.models.label_decisions import choose_answers, find_equal
 from plumbline.tasks.text_classification.models.logits import compute_graph_logits
-from plumbline.tasks.text_classification.params import CandidateConfig
 
 FILES = {TRAINED_FORM: "model.onnx", INT8: "model.int8.onnx"}
 
 
 @dataclass(frozen=True)
 class FormPolicy:
-    """The forms to write, in order of preference, and the limits a form must keep to be served.
-
-    `selective` is the risk that answers of the served form must keep, if there is one.
-    """
+    """The forms to write, in order of preference, and what a form must show to be served."""
 
     forms: tuple[str, ...]
-    limits: Parity
-    confidence: float
-    selective: Selective | None
+    evaluation: Evaluation
 
 
 @dataclass(frozen=True)
@@ -38,13 +32,6 @@ class FormChoice:
     served: str
     logits: np.ndarray
     fault: str | None
-
-
-def read_form_policy(config: CandidateConfig, evaluation: Evaluation) -> FormPolicy:
-    """Read the policy from params."""
-    return FormPolicy(
-        tuple(config.forms), evaluation.parity, evaluation.confidence, evaluation.selective
-    )
 
 
 def choose_form(
@@ -81,14 +68,13 @@ def find_difference(
     hits = find_equal(answers, targets).astype(float)
     reference_hits = find_equal(expected, targets).astype(float)
     agrees = find_equal(answers, expected)
-    variant_parity = parity.measure_parity(
-        hits, reference_hits, agrees, "binary", policy.confidence
-    )
-    if parity.is_shown(variant_parity, policy.limits, policy.confidence):
+    limits, confidence = policy.evaluation.parity, policy.evaluation.confidence
+    variant_parity = parity.measure_parity(hits, reference_hits, agrees, "binary", confidence)
+    if parity.is_shown(variant_parity, limits, confidence):
         return None
     return (
         f"on {len(targets)} validation rows it gives the answer of {TRAINED_FORM} on "
-        f"{variant_parity.agreement:.2%} (at least {policy.limits.min_agreement:.2%}, by the lower "
+        f"{variant_parity.agreement:.2%} (at least {limits.min_agreement:.2%}, by the lower "
         f"end of its interval), and may "
-        f"lose {-variant_parity.interval.low:.4f} (at most {policy.limits.max_loss})"
+        f"lose {-variant_parity.interval.low:.4f} (at most {limits.max_loss})"
     )

@@ -8,13 +8,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plumbline.tasks.text_classification.models.pooling import pool_log_probabilities
-
 EVEN = 0.5  # the threshold of a label whose rows are too few to choose another one
 MIN_ROWS = 5  # of validation that have the label
 # Between two rows that a threshold may part, in logits: what is closer differs by rounding, and is
 # parted in another way on another machine, or in another batch.
 MIN_GAP = 1e-4
+
+
+def pool_log_probabilities(logits: np.ndarray) -> np.ndarray:
+    """Return log probabilities (rows, classes).
+
+    `logits` are (rows, classes) or, of several members, (rows, members, classes): then the mean of
+    their probabilities is taken.
+    """
+    from scipy.special import log_softmax, logsumexp
+
+    log_probabilities: np.ndarray = log_softmax(logits, axis=-1)
+    if logits.ndim == 2:
+        return log_probabilities
+    pooled: np.ndarray = logsumexp(log_probabilities, axis=1) - np.log(logits.shape[1])
+    return pooled
 
 
 def compute_losses(logits: np.ndarray, targets: np.ndarray) -> np.ndarray:

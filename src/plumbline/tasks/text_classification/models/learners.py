@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
-from plumbline.tasks.text_classification.models.forms import read_form_policy
+from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.models.texts import TrainingTexts, read_training_texts
 from plumbline.tasks.text_classification.params import (
     EnsembleConfig,
@@ -29,7 +29,7 @@ def build_learner(params: TextParams, candidate: str, examples: Path) -> Learner
             f"candidates.{candidate}: one class in the train split ({texts.classes}); "
             "nothing can be learned"
         )
-    policy = read_form_policy(config, params.evaluation)
+    policy = FormPolicy(tuple(config.forms), params.evaluation)
     if isinstance(config, EnsembleConfig):
         from plumbline.tasks.text_classification.models.ensemble import assemble_ensemble
 

@@ -16,11 +16,7 @@ from plumbline.contract.learning_rate import decay_linearly
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.designs import ModelDesign
-from plumbline.tasks.text_classification.models.encoder import (
-    describe_reading,
-    tokenize_splits,
-    write_reading,
-)
+from plumbline.tasks.text_classification.models.reading import tokenize_texts
 from plumbline.tasks.text_classification.models.texts import TrainingTexts
 from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.tasks.text_classification.params import ModuleConfig
@@ -29,23 +25,22 @@ from plumbline.tasks.text_classification.params import ModuleConfig
 def plan_module(config: ModuleConfig, seed: int, texts: TrainingTexts) -> ModelDesign:
     """Plan the training of the user's module; its tokenizer is trained on the train split alone."""
     tokenizer = train_tokenizer(texts.train.iterate_texts(), config.vocabulary, config.max_tokens)
-    data = tokenize_splits(config, seed, tokenizer, texts)
-    notes = describe_reading(config, tokenizer, texts, None)
+    reads = tokenize_texts(config, seed, tokenizer, texts)
 
     def build_model(seed: int) -> torch.nn.Module:
         torch.manual_seed(seed)
         model = build_module(config, tokenizer.get_vocab_size(), len(texts.classes))
-        _check_logits(config, model, data, len(texts.classes))
+        _check_logits(config, model, reads.data, len(texts.classes))
         return model
 
     def write_settings(folder: Path, model: torch.nn.Module) -> dict[str, Any]:
-        return {"kind": "module", **write_reading(folder, tokenizer, config, texts, notes)}
+        return {"kind": "module", **reads.write_settings(folder)}
 
     return ModelDesign(
         config=config,
-        data=data,
+        data=reads.data,
         build_model=build_model,
-        configure_optimizers=partial(_configure_optimizers, config, len(data.sampler)),
+        configure_optimizers=partial(_configure_optimizers, config, len(reads.data.sampler)),
         write_settings=write_settings,
         label_smoothing=config.label_smoothing,
         class_weights=weigh_classes(config.class_weights, texts),

@@ -1,43 +1,72 @@
-"""How much of its texts a model reads: what is beyond `max_tokens` is cut, and that is said."""
+"""How a candidate reads texts as tokens: what is beyond `max_tokens` is cut, and that is said."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from tokenizers import Tokenizer
 
+from plumbline.tasks.text_classification.models.batches import TextDataModule
+from plumbline.tasks.text_classification.models.encoded_texts import encode_split
+from plumbline.tasks.text_classification.models.texts import TrainingTexts
+from plumbline.tasks.text_classification.params import TokenConfig
+from plumbline.tasks.text_classification.predictor import TokenFeatures
+
+INPUT_NAMES = ("input_ids", "attention_mask")
 ENOUGH = 0.95  # of all texts: the proposed length reads so many of them to their end
 STEP = 16  # the proposed length is a multiple of this
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The shares of texts that are cut and of tokens that are not read, and a length for more."""
+class TokenTexts:
+    """The texts of train and validation as tokens, and what the bundle keeps of that."""
 
+    tokenizer: Tokenizer
+    texts: TrainingTexts
+    data: TextDataModule
     max_tokens: int
-    cut_share: float
-    unread_share: float
-    proposed: int
+    notes: list[str]
 
-    def describe(self, limit: int | None) -> list[str]:
-        """Return a sentence where texts are cut; `limit` is the most that the model can read."""
-        if not self.cut_share:
-            return []
-        sentence = (
-            f"{self.cut_share:.1%} of the training texts are longer than max_tokens "
-            f"({self.max_tokens}), and {self.unread_share:.1%} of all tokens are not read"
-        )
-        proposed = min(self.proposed, limit or self.proposed)
-        if proposed > self.max_tokens:
-            sentence += f"; max_tokens: {proposed} would read more, in more time"
-        return [sentence]
+    def write_settings(self, folder: Path) -> dict[str, Any]:
+        """Write the tokenizer to `folder`; return what else a predictor needs to read texts."""
+        self.tokenizer.save(str(folder / "tokenizer.json"))
+        return {
+            "classes": self.texts.classes,
+            "max_chars": self.texts.max_chars,
+            "max_tokens": self.max_tokens,
+            "notes": self.notes,
+        }
 
 
-def measure_reading(tokenizer: Tokenizer, texts: Iterable[list[str]], max_tokens: int) -> Reading:
-    """Count the tokens of `texts`, some at a time, without a limit, and those beyond `max_tokens`.
+def tokenize_texts(
+    config: TokenConfig,
+    seed: int,
+    tokenizer: Tokenizer,
+    texts: TrainingTexts,
+    limit: int | None = None,
+) -> TokenTexts:
+    """Encode the texts of both splits; say what is cut, before hours are spent on the rest.
 
-    In memory is one number a text.
+    `limit` is the most tokens that the model can read.
     """
+    notes = describe_reading(tokenizer, texts.train.iterate_texts(), config.max_tokens, limit)
+    for note in notes:
+        print(f"train: note: {note}", flush=True)  # noqa: T201 (the stage's result)
+    features = TokenFeatures(tokenizer)
+    train, validation = (
+        encode_split(INPUT_NAMES, split, texts.classes, features)
+        for split in (texts.train, texts.validation)
+    )
+    data = TextDataModule(train, validation, config.batch_size, seed)
+    return TokenTexts(tokenizer, texts, data, config.max_tokens, notes)
+
+
+def describe_reading(
+    tokenizer: Tokenizer, texts: Iterable[list[str]], max_tokens: int, limit: int | None
+) -> list[str]:
+    """Return a sentence where some of `texts`, some at a time, are longer than `max_tokens`."""
     unlimited = Tokenizer.from_str(tokenizer.to_str())
     unlimited.no_truncation()
     counts = []
@@ -46,7 +75,14 @@ def measure_reading(tokenizer: Tokenizer, texts: Iterable[list[str]], max_tokens
         counts.append(np.array([len(encoding.ids) for encoding in encodings], np.int32))
     lengths = np.concatenate(counts)
     beyond = np.maximum(lengths - max_tokens, 0)
-    proposed = int(np.ceil(np.quantile(lengths, ENOUGH) / STEP)) * STEP
-    return Reading(
-        max_tokens, float((beyond > 0).mean()), float(beyond.sum() / lengths.sum()), proposed
+    if not beyond.any():
+        return []
+    sentence = (
+        f"{(beyond > 0).mean():.1%} of the training texts are longer than max_tokens "
+        f"({max_tokens}), and {beyond.sum() / lengths.sum():.1%} of all tokens are not read"
     )
+    proposed = int(np.ceil(np.quantile(lengths, ENOUGH) / STEP)) * STEP
+    proposed = min(proposed, limit or proposed)
+    if proposed > max_tokens:
+        sentence += f"; max_tokens: {proposed} would read more, in more time"
+    return [sentence]

@@ -1,12 +1,23 @@
 """The figures by which a person judges a text classifier."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbline.contract.params import Selective
 from plumbline.contract.records import Candidate, Figure
-from plumbline.reporting.plots import BLACK, BLUE, SKY, assign_styles, draw_figure
+from plumbline.reporting.plots import (
+    BLACK,
+    BLUE,
+    SKY,
+    Line,
+    assign_styles,
+    draw_figure,
+    draw_lines,
+    trace_candidates,
+    trace_losses,
+)
 from plumbline.statistics import intervals
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.class_figures import (
@@ -29,8 +40,9 @@ def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure
         _draw_reliability(winner),
         _draw_risk_coverage(candidates, params.evaluation.selective),
     ]
-    if any(_has_losses(candidate) for candidate in candidates):
-        figures.append(_draw_learning_curves(candidates))
+    losses = trace_losses(candidates)
+    if losses:
+        figures.append(_draw_learning_curves(losses))
     figures.append(draw_confusion(winner, has_sets=params.data.columns.has_label_sets))
     figures.append(draw_per_class(winner, confidence))
     return figures
@@ -103,85 +115,45 @@ def _draw_reliability(winner: Candidate) -> Figure:
 
 
 def _draw_risk_coverage(candidates: list[Candidate], stated: Selective | None) -> Figure:
-    def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in assign_styles(candidates):
-            table = candidate.test.tables["risk_coverage"]
-            axes.plot(
-                table["coverage"],
-                1 - table["accuracy"],
-                color=colour,
-                marker=marker,
-                markersize=4,
-                label=candidate.name,
-            )
-        if stated is not None:
-            axes.axhline(stated.risk, color=BLACK, linewidth=1, linestyle="--", label="stated risk")
-            _mark_answered(axes, candidates[0])
-        axes.set_xlim(0, 1.02)
-        axes.set_ylim(0, None)
-        axes.set_xlabel("coverage: share of the texts answered")
-        axes.set_ylabel("risk: wrong answers among those (test)")
-        axes.legend(loc="best")
-
+    lines = []
+    for line in trace_candidates(candidates, "risk_coverage", "coverage", "accuracy"):
+        lines.append(replace(line, y=1 - line.y))
     caption = (
         "How many answers are wrong when the least certain ones are left to a person. An ensemble "
         "orders them by epistemic and aleatoric together, other models by their confidence."
     )
-    return draw_figure("risk_coverage", "Risk and coverage", caption, SIZE, draw)
+    if stated is not None:
+        lines += _mark_answered(candidates[0])
+    return draw_lines(
+        "risk_coverage",
+        "Risk and coverage",
+        caption,
+        "coverage: share of the texts answered",
+        {"risk: wrong answers among those (test)": lines},
+        {"stated risk": stated.risk} if stated else None,
+        xlim=(0, 1.02),
+        ylim=(0, None),
+    )
 
 
-def _mark_answered(axes: "Axes", winner: Candidate) -> None:
+def _mark_answered(winner: Candidate) -> list[Line]:
     """Mark the rows that the winner answers by the threshold of its bundle."""
     rows = winner.test.per_example
     answered = rows["answered"] > 0
-    if answered.any():
-        risk = 1 - rows["accuracy"][answered].mean()
-        axes.plot(
-            [answered.mean()],
-            [risk],
-            color=BLACK,
-            marker="*",
-            markersize=11,
-            linestyle="none",
-            label=f"{winner.name} as sealed",
-        )
+    if not answered.any():
+        return []
+    risk = 1 - rows["accuracy"][answered].mean()
+    return [Line([answered.mean()], [risk], f"{winner.name} as sealed", BLACK, "*", "none")]
 
 
-def _has_losses(candidate: Candidate) -> bool:
-    return candidate.history is not None and "validation/loss" in candidate.history
-
-
-def _draw_learning_curves(candidates: list[Candidate]) -> Figure:
-    from matplotlib.ticker import MaxNLocator
-
-    def draw(axes: "Axes") -> None:
-        for candidate, (colour, marker) in assign_styles(candidates):
-            history = candidate.history
-            if history is None or "validation/loss" not in history:
-                continue
-            rows = history.dropna(subset=["validation/loss"])
-            axes.plot(
-                rows["epoch"],
-                rows["validation/loss"],
-                color=colour,
-                marker=marker,
-                markersize=4,
-                label=candidate.name,
-            )
-            if "train/loss" in history:
-                rows = history.dropna(subset=["train/loss"])
-                axes.plot(
-                    rows["epoch"], rows["train/loss"], color=colour, linewidth=1, linestyle=":"
-                )
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
-        axes.legend(loc="best")
-
+def _draw_learning_curves(lines: list[Line]) -> Figure:
     caption = (
         "Validation loss (solid, with marks) and training loss (dotted) of every candidate, "
         "epoch by epoch."
     )
-    return draw_figure("learning", "Learning curves", caption, SIZE, draw)
+    return draw_lines(
+        "learning", "Learning curves", caption, "epoch", {"loss": lines}, ylim=(0, None)
+    )
 
 
 def _round_to_decades(values: list[float]) -> tuple[float, float]:
