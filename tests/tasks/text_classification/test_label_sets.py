@@ -76,14 +76,6 @@ def test_a_threshold_is_that_of_the_best_f1() -> None:
         assert found >= max(others)
 
 
-def test_a_threshold_does_not_part_rows_that_differ_by_rounding() -> None:
-    """Else the next machine, or the next batch, chooses another one."""
-    probabilities = np.array([0.9] * 6 + [0.3 + 2e-6, 0.3 + 1e-6, 0.3] + [0.1] * 4)
-    targets = np.array([1] * 6 + [1, 0, 0] + [0] * 4, float)
-    (threshold,) = choose_label_thresholds(probabilities[:, None], targets[:, None])
-    assert threshold == pytest.approx(0.6, abs=1e-5)
-
-
 @pytest.mark.parametrize("probability", [0.0, 1.0])
 def test_rows_that_are_all_equal_are_all_given_a_label(probability: float) -> None:
     targets = np.array([1.0] * 6 + [0.0] * 6)

@@ -24,13 +24,6 @@ SUPPORTED = (
     "roberta",
     "xlm-roberta",
 )
-ENCODER_DECODER = "it is an encoder with a decoder; this candidate needs an encoder alone"
-REASONS = {
-    "bart": ENCODER_DECODER,
-    "mbart": ENCODER_DECODER,
-    "mt5": ENCODER_DECODER,
-    "t5": ENCODER_DECODER,
-}
 SHARDS = "model.safetensors.index.json"
 PICKLE = "pytorch_model.bin"
 # Files of tokenizers that transformers has to convert before the predictor can read them.
@@ -68,10 +61,9 @@ def check_architecture(weights: str, folder: Path) -> None:
     kind = config.get("model_type")
     if kind in SUPPORTED:
         return
+    reason = "no test shows that its export works"
     if "auto_map" in config:
         reason = "its code is part of the checkpoint, and such code is not run"
-    else:
-        reason = REASONS.get(str(kind), "no test shows that its export works")
     raise ParamsError(
         f"weights {weights}: model_type {kind!r} cannot be fine-tuned: {reason}; "
         f"these can: {', '.join(SUPPORTED)}"

@@ -10,9 +10,6 @@ import numpy as np
 
 EVEN = 0.5  # the threshold of a label whose rows are too few to choose another one
 MIN_ROWS = 5  # of validation that have the label
-# Between two rows that a threshold may part, in logits: what is closer differs by rounding, and is
-# parted in another way on another machine, or in another batch.
-MIN_GAP = 1e-4
 
 
 def pool_log_probabilities(logits: np.ndarray) -> np.ndarray:
@@ -79,7 +76,7 @@ def choose_label_thresholds(probabilities: np.ndarray, targets: np.ndarray) -> l
     """Return for each label the probability from which it is given: that of the best F1.
 
     Both arrays are (rows, classes). Among equally good ones it is the one closest to EVEN. Rows of
-    equal probability, but for rounding, are on one side of it.
+    equal probability are on one side of it.
     """
     columns = zip(probabilities.T, targets.T, strict=True)
     return [_choose_threshold(*column) for column in columns]
@@ -103,21 +100,6 @@ def _choose_threshold(probabilities: np.ndarray, targets: np.ndarray) -> float:
     num_given = np.arange(1, len(ranked) + 1)
     scores = 2 * targets[order].cumsum() / (num_given + num_positive)
     cuts = (ranked + np.append(ranked[1:], 0.0)) / 2  # between the last row given and the next
-    is_possible = _measure_gaps(ranked) > MIN_GAP
-    scores[~is_possible] = -1.0
+    scores[:-1][ranked[:-1] == ranked[1:]] = -1.0
     best = np.flatnonzero(scores == scores.max())
     return float(min(cuts[best], key=lambda cut: abs(cut - EVEN)))
-
-
-def _measure_gaps(ranked: np.ndarray) -> np.ndarray:
-    """Return by how much each probability is above the next, in logits; the last one has no next.
-
-    Between two that are both 0, or both 1, there is no gap.
-    """
-    from scipy.special import logit
-
-    logits = logit(ranked)
-    is_apart = ranked[:-1] > ranked[1:]
-    gaps = np.zeros(len(ranked) - 1)
-    np.subtract(logits[:-1], logits[1:], out=gaps, where=is_apart)
-    return np.append(gaps, np.inf)

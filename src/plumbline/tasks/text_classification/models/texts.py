@@ -9,12 +9,10 @@ from plumbline.contract.errors import TrainingError
 from plumbline.tasks.text_classification.data import count_rows, has_label_sets, read_batches
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 
-CHUNK = 1024  # texts in memory at once, with what is computed from them
-
 
 @dataclass(frozen=True)
 class LabelledTexts:
-    """The texts and labels of one split, in order; read from its shards at each request.
+    """The texts and labels of one split, in order; read from its files at each request.
 
     What stays in memory are counts.
     """
@@ -26,17 +24,14 @@ class LabelledTexts:
     label_counts: Counter[str]  # rows that have each label; those of sets one by one
 
     def iterate_texts(self) -> Iterator[list[str]]:
-        """Yield up to CHUNK texts at a time."""
+        """Yield some texts at a time."""
         for batch in read_batches(self.examples, self.split, ["text"]):
-            for start in range(0, batch.num_rows, CHUNK):
-                yield batch["text"].slice(start, CHUNK).to_pylist()
+            yield batch["text"].to_pylist()
 
     def iterate_rows(self) -> Iterator[tuple[list[str], list[str]]]:
-        """Yield up to CHUNK texts and their labels at a time."""
+        """Yield some texts and their labels at a time."""
         for batch in read_batches(self.examples, self.split, ["text", "label"]):
-            for start in range(0, batch.num_rows, CHUNK):
-                part = batch.slice(start, CHUNK)
-                yield part["text"].to_pylist(), part["label"].to_pylist()
+            yield batch["text"].to_pylist(), batch["label"].to_pylist()
 
 
 @dataclass(frozen=True)
