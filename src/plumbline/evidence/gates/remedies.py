@@ -60,7 +60,7 @@ REMEDIES: Mapping[str, str] = {
     "busy machine: `plumbline run --force --single-item evaluate`, then `make run`. Where "
     "production allows more, raise the limit in `evaluation.budget`",
     "parity": "put `fp32` first in the `forms` of {winner}",
-    "export": "graph or thresholds do not follow from these weights: " + TRAIN_AGAIN + ". Again: "
+    "export": "the graph does not follow from these weights: " + TRAIN_AGAIN + ". Again: "
     "`forms: [fp32]`, and report it with the reason. In a task of your own: compare the graph with "
     "the module, in evaluation mode",
     "answers": "the reason names row and rule. A predictor of plumbline: " + TRAIN_AGAIN + ". "
