@@ -87,7 +87,7 @@ def test_data_in_a_registered_model_out(ran: Checkout) -> None:
         "by_context",
     }
     page = (ran.path / "reports/report.html").read_text()
-    assert page.count("<svg role=") >= 5
+    assert page.count("<svg role=") >= 4
     assert 'src="http' not in page
     assert "try it:" in ran.run("plumbline", "report").stdout
 

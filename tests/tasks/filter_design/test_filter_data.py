@@ -130,7 +130,7 @@ def test_copied_specifications_are_rejected_and_counted(accepted: FilterParams) 
     seal_changed_test([*train[:20], *test[20:]])
     leaks = {(leak.kind, leak.split): leak for leak in find_leaks(accepted, layout.EXAMPLES)}
     assert leaks["exact", "test"].num_leaked == 20
-    assert "as train" in leaks["exact", "test"].examples[0]
+    assert "also in train" in leaks["exact", "test"].examples[0]
     assert leaks["near", "test"].num_leaked == 0
     with pytest.raises(RejectedError, match="repeats:"):
         validate(accepted, TASK)

@@ -23,9 +23,6 @@ def candidate(name: str, history: bool) -> Candidate:
             {"sample": samples, "mse": 0.5 / samples, "floor": 0.3 / samples}
         ),
         "shown": pd.DataFrame({"seconds": samples / 1000, "mixture": np.sin(samples / 9)} | waves),
-        "spectra": pd.DataFrame(
-            {"frequency_hz": samples * 25.0, "mixture": 1 / samples} | waves
-        ).abs(),
     }
     found = Scores({"mse": np.ones(3)}, {"mse": 1.0, "floor": 0.07}, tables)
     epochs = pd.DataFrame(
@@ -47,7 +44,6 @@ def test_every_figure_is_well_formed_and_small() -> None:
         "components",
         "by_sample",
         "by_context",
-        "spectra",
         "learning",
     ]
     for figure in found:
@@ -57,7 +53,7 @@ def test_every_figure_is_well_formed_and_small() -> None:
     for figure in found[1:3]:
         assert ">floor<" in figure.svg
     assert all(f">{label}<" in found[0].svg for label in ("1 Hz", "3 Hz", "5 Hz", "7 Hz"))
-    assert [figure.name for figure in drawn(history=False)][-1] == "spectra"
+    assert [figure.name for figure in drawn(history=False)][-1] == "by_context"
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError, explain_damage
 from tasks.filter_design.data.specifications import (
@@ -40,6 +40,11 @@ def read_specifications(examples: Path, split: str) -> list[Specification]:
         table = pd.read_parquet(path)[list(COLUMNS)]
         table["order"] = table["order"].astype(float)
         return parse_columns(table)  # type: ignore[arg-type]  # a table is a mapping of columns
+
+
+def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
+    """Return the predictor's columns for one split, in order."""
+    return list_columns(read_specifications(examples, split))
 
 
 def write_designs(examples: Path, split: str, designs: "pd.DataFrame") -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.task import SPLITS
 from plumbline.tables.manifest_file import Manifest
+from plumbline.tables.split_rows import find_earlier_splits
 from tasks.filter_design.data import list_columns, name_rows, read_specifications
-from tasks.filter_design.expectations.leaks import find_repeats
 from tasks.filter_design.params import FilterParams
 from tasks.filter_design.predictor.rows import read_specs
 
@@ -27,12 +27,11 @@ def build_table(
 
     rows = manifest.read()
     faults = _find_faults(examples)
-    repeats = find_repeats(examples)
     keys = list(zip(rows["split"], rows["id"], strict=True))
     is_impossible = (rows["slack_db"] < 0).astype(float)
     return rows.assign(
         fault=pd.Series([faults.get(key) for key in keys], index=rows.index, dtype=object),
-        also_in=pd.Series([repeats.get(key) for key in keys], index=rows.index, dtype=object),
+        also_in=find_earlier_splits(rows, "digest"),
         impossible=is_impossible.groupby(rows["split"]).transform("mean"),
     )
 

@@ -6,15 +6,19 @@ repeat by decades, so a copy at ten times the frequency or impedance counts as w
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbline.contract.records import Leak
 from plumbline.contract.task import SPLITS
-from tasks.filter_design.data import Specification, name_rows, read_specifications
+from plumbline.tables.split_rows import count_leaks, find_earlier_splits, gather_rows
+from tasks.filter_design.data import Specification, list_rows, read_specifications
 from tasks.filter_design.params import FilterParams
 
-MAX_EXAMPLES = 5
+if TYPE_CHECKING:
+    import pandas as pd
+
 NEAR = math.log(1.01)  # on logarithms of all numbers
 DECADE = math.log(10.0)
 NUM_BY_DECADES = 2  # of a row's numbers: the first edge and the impedance
@@ -22,66 +26,34 @@ NUM_BY_DECADES = 2  # of a row's numbers: the first edge and the impedance
 
 def find_leaks(params: FilterParams, examples: Path) -> list[Leak]:
     """Count held-out specifications that an earlier split has, exactly or nearly."""
-    exact, near = find_repeats(examples), find_neighbours(examples)
-    leaks = []
-    for split in SPLITS[1:]:
-        num_rows = len(read_specifications(examples, split))
-        own = {name: before for (of, name), before in exact.items() if of == split}
-        leaks.append(Leak("exact", split, len(own), num_rows, _show(own)))
-        others = {name: before for (of, name), before in near.items() if of == split}
-        others = {name: before for name, before in others.items() if name not in own}
-        leaks.append(Leak("near", split, len(others), num_rows, _show(others)))
-    return leaks
+    rows = gather_rows(list_rows, examples)
+    exact = find_earlier_splits(rows, "digest")
+    near = find_neighbours(rows, examples).where(exact.isna())
+    return count_leaks(rows, {"exact": exact, "near": near})
 
 
-def find_repeats(examples: Path) -> dict[tuple[str, str], str]:
-    """Return the earlier split that has the same specification, by (split, id)."""
-    earlier: dict[str, str] = {}  # digest -> split
-    repeats = {}
-    for split in SPLITS:
-        specifications = read_specifications(examples, split)
-        names = name_rows(split, len(specifications))
-        for name, one in zip(names, specifications, strict=True):
-            if one.digest in earlier:
-                repeats[split, name] = earlier[one.digest]
-        for one in specifications:
-            earlier.setdefault(one.digest, split)
-    return repeats
+def find_neighbours(rows: "pd.DataFrame", examples: Path) -> "pd.Series":
+    """Return for each row the id of an earlier split's row that is nearly the same, or None.
 
-
-def find_neighbours(examples: Path) -> dict[tuple[str, str], str]:
-    """Return the row of an earlier split that is nearly the same, by (split, id)."""
+    Rows are compared that agree in what is not a number: kind, order and series.
+    """
+    import pandas as pd
     from scipy.spatial import cKDTree
 
-    earlier: dict[tuple[object, ...], list[tuple[str, np.ndarray]]] = {}
-    neighbours = {}
-    for split in SPLITS:
-        own = _group_rows(split, read_specifications(examples, split))
-        for group, rows in own.items():
-            before = earlier.get(group, [])
-            if before:
-                known = np.stack([numbers for _, numbers in before])
-                tree = cKDTree(known, boxsize=_list_periods(known.shape[1]))
-                query = np.stack([numbers for _, numbers in rows])
-                distances, places = tree.query(query, p=np.inf)
-                for (name, _), distance, place in zip(rows, distances, places, strict=True):
-                    if distance < NEAR:
-                        neighbours[split, name] = before[place][0]
-        for group, rows in own.items():
-            earlier.setdefault(group, []).extend(rows)
+    specifications = [one for split in SPLITS for one in read_specifications(examples, split)]
+    groups = pd.Series([f"{one.kind} {one.order} {one.series}" for one in specifications])
+    neighbours = pd.Series(None, index=rows.index, dtype=object)
+    for _, group in rows.groupby(groups):
+        numbers = np.stack([_list_numbers(specifications[place]) for place in group.index])
+        for number, split in enumerate(SPLITS):
+            is_own = (group["split"] == split).to_numpy()
+            is_before = group["split"].isin(SPLITS[:number]).to_numpy()
+            if is_own.any() and is_before.any():
+                tree = cKDTree(numbers[is_before], boxsize=_list_periods(numbers.shape[1]))
+                distances, places = tree.query(numbers[is_own], p=np.inf)
+                names = group["id"][is_before].to_numpy()[places]
+                neighbours[group.index[is_own]] = np.where(distances < NEAR, names, None)
     return neighbours
-
-
-def _group_rows(
-    split: str, specifications: list[Specification]
-) -> dict[tuple[object, ...], list[tuple[str, np.ndarray]]]:
-    """Group rows by what is not a number: kind, order and series."""
-    groups: dict[tuple[object, ...], list[tuple[str, np.ndarray]]] = {}
-    names = name_rows(split, len(specifications))
-    for name, one in zip(names, specifications, strict=True):
-        key = (one.kind, one.order, one.series)
-        groups.setdefault(key, []).append((name, _list_numbers(one)))
-    return groups
 
 
 def _list_numbers(one: Specification) -> np.ndarray:
@@ -100,7 +72,3 @@ def _list_periods(num_numbers: int) -> np.ndarray:
     periods = np.zeros(num_numbers)
     periods[:NUM_BY_DECADES] = DECADE
     return periods
-
-
-def _show(leaked: dict[str, str]) -> tuple[str, ...]:
-    return tuple(f"{name} (as {before})" for name, before in list(leaked.items())[:MAX_EXAMPLES])

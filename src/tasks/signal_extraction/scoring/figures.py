@@ -25,7 +25,6 @@ def draw_figures(params: SignalParams, candidates: list[Candidate]) -> list[Figu
         _draw_first_window(candidates[0]),
         _draw_by_sample(candidates[0]),
         _draw_by_context(candidates),
-        _draw_spectra(candidates[0]),
     ]
     if any(candidate.history is not None for candidate in candidates):
         figures.append(_draw_learning(candidates))
@@ -37,7 +36,7 @@ def _draw_first_window(winner: Candidate) -> Figure:
         "The first test window: the mixture, each component, and what "
         f"{winner.name} answers for it."
     )
-    panels = _trace_components(winner.test.tables["shown"], "seconds", winner.name)
+    panels = _trace_components(winner.test.tables["shown"], winner.name)
     return draw_lines("components", "Components", caption, "seconds", panels)
 
 
@@ -66,15 +65,6 @@ def _draw_by_context(candidates: list[Candidate]) -> Figure:
     return draw_lines("by_context", title, caption, x_label, panels, xscale="log", ylim=(0, None))
 
 
-def _draw_spectra(winner: Candidate) -> Figure:
-    caption = (
-        f"Mean amplitude spectra over all test windows, and of the answers of {winner.name}. "
-        "A short window blurs a line over the inverse of its length."
-    )
-    panels = _trace_components(winner.test.tables["spectra"], "frequency_hz", winner.name)
-    return draw_lines("spectra", "Spectra", caption, "Hz", panels, ylim=(0, None))
-
-
 def _draw_learning(candidates: list[Candidate]) -> Figure:
     caption = (
         "Validation error (solid, with marks) and training error (dotted) in each epoch, "
@@ -90,14 +80,14 @@ def _trace_floor(table: "pd.DataFrame") -> Line:
     return Line(table["sample"], table["floor"], "floor", style="--")
 
 
-def _trace_components(table: "pd.DataFrame", x: str, winner: str) -> dict[str, list[Line]]:
+def _trace_components(table: "pd.DataFrame", winner: str) -> dict[str, list[Line]]:
     """Return the mixture, the truth and the answer of each component, by its label."""
     panels = {}
     for column in table.filter(like="truth "):
         label = str(column).removeprefix("truth ")
         panels[label] = [
-            Line(table[x], table["mixture"], "mixture", GREY),
-            Line(table[x], table[column], "truth", BLACK, style="--"),
-            Line(table[x], table[f"answer {label}"], winner, BLUE),
+            Line(table["seconds"], table["mixture"], "mixture", GREY),
+            Line(table["seconds"], table[column], "truth", BLACK, style="--"),
+            Line(table["seconds"], table[f"answer {label}"], winner, BLUE),
         ]
     return panels

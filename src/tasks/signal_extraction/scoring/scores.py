@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NUM_TRAIN = 200  # windows of train, for the generalisation ratio
-SPECTRUM_TOP = 6  # a spectrum is drawn up to this many times the highest frequency
-NUM_BINS = 300  # frequencies at which it is computed
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:
@@ -52,7 +50,6 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     tables = {
         "by_sample": pd.DataFrame(by_sample),
         "shown": _build_first_window(windows, predictor),
-        "spectra": _build_spectra(windows, answers),
     }
     return Scores(per_example, metrics, tables)
 
@@ -106,29 +103,4 @@ def _build_first_window(windows: Windows, predictor: Predictor) -> "pd.DataFrame
     for place, label in enumerate(setting.labels):
         columns[f"truth {label}"] = first.components[0, place]
         columns[f"answer {label}"] = answers[place]
-    return pd.DataFrame(columns)
-
-
-def _build_spectra(windows: Windows, answers: np.ndarray) -> "pd.DataFrame":
-    """The mean amplitude spectrum of mixture, truth and answers over all windows."""
-    import pandas as pd
-
-    setting = windows.setting
-    window, part = windows.rows
-    rate = setting.sample_rate_hz
-    top_hz = min(rate / 2, SPECTRUM_TOP * max(setting.frequencies_hz))
-    frequencies = np.linspace(0, top_hz, NUM_BINS)
-    waves = np.exp(-2j * np.pi * frequencies * np.arange(setting.window)[:, None] / rate)
-
-    def compute_amplitudes(signals: np.ndarray) -> np.ndarray:
-        mean: np.ndarray = np.abs(signals @ waves).mean(axis=0) * 2 / setting.window
-        return mean
-
-    columns = {"frequency_hz": frequencies, "mixture": compute_amplitudes(windows.signals)}
-    for place, label in enumerate(setting.labels):
-        asked = part == place
-        if asked.any():
-            truth = windows.components[window[asked], place]
-            columns[f"truth {label}"] = compute_amplitudes(truth)
-            columns[f"answer {label}"] = compute_amplitudes(answers[asked])
     return pd.DataFrame(columns)
