@@ -1,12 +1,10 @@
 """Batches of states for the network: random sets of agents, a pure function of (seed, epoch)."""
 
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import Dataset
 
+from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
 from tasks.answer_consensus.models.subsets import Example, draw_examples
 from tasks.answer_consensus.models.tallies import Tallies
 from tasks.answer_consensus.params import SetConfig
@@ -50,56 +48,20 @@ class States(Dataset[Batch]):
         return self._described[state]
 
 
-class StateSampler(Sampler[list[int]]):
-    """The batches of one epoch: new sets of agents for each question, in random order."""
+def build_batches(
+    train: Tallies, validation: Tallies, config: SetConfig, seed: int
+) -> EpochBatches:
+    """Return batches of random sets of agents: new ones of each question in each epoch."""
+    states = States([])
 
-    def __init__(self, train: Tallies, config: SetConfig, seed: int) -> None:
-        self._train = train
-        self._config = config
-        self._seed = seed
-        self.states = States(self._draw(0))
-        self._filled = 0
-        self.batch = min(config.batch_size, len(self.states))
-        self.epoch = 0
+    def begin_epoch(epoch: int) -> list[int]:
+        random = np.random.default_rng((seed, EPOCH_KEY, epoch))
+        states.examples = draw_examples(train, config.subsets, random)
+        random = np.random.default_rng((seed, EPOCH_KEY, epoch, 1))
+        order: list[int] = random.permutation(len(states)).tolist()
+        return order
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches come next, and its sets of agents."""
-        self.epoch = epoch
-        if self._filled != epoch:
-            self.states.examples = self._draw(epoch)
-            self._filled = epoch
-
-    def __len__(self) -> int:
-        return len(self.states) // self.batch
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """Yield batches of equal size; what is left over waits for another epoch."""
-        random = np.random.default_rng((self._seed, EPOCH_KEY, self.epoch, 1))
-        order = random.permutation(len(self.states)).tolist()
-        for at in range(0, len(order) - self.batch + 1, self.batch):
-            yield order[at : at + self.batch]
-
-    def _draw(self, epoch: int) -> list[Example]:
-        random = np.random.default_rng((self._seed, EPOCH_KEY, epoch))
-        return draw_examples(self._train, self._config.subsets, random)
-
-
-class SetBatches:
-    """The train and validation batches of one network."""
-
-    def __init__(self, train: Tallies, validation: Tallies, config: SetConfig, seed: int) -> None:
-        self.sampler = StateSampler(train, config, seed)
-        random = np.random.default_rng((seed, VALIDATION_KEY))
-        self.validation = States(draw_examples(validation, config.subsets, random))
-
-    def train_dataloader(self) -> "DataLoader[Batch]":
-        """The batches of the sampler's epoch."""
-        return DataLoader(self.sampler.states, batch_sampler=self.sampler, collate_fn=_keep_batch)
-
-    def val_dataloader(self) -> "DataLoader[Batch]":
-        """All validation states."""
-        return DataLoader(self.validation, batch_size=VALIDATION_BATCH, collate_fn=_keep_batch)
-
-
-def _keep_batch(batch: Any) -> Any:
-    return batch
+    random = np.random.default_rng((seed, VALIDATION_KEY))
+    held_out = States(draw_examples(validation, config.subsets, random))
+    sampler = EpochSampler(config.batch_size, begin_epoch)
+    return EpochBatches(states, sampler, held_out, VALIDATION_BATCH)

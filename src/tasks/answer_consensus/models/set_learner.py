@@ -11,7 +11,7 @@ from plumbline.contract.task import Columns
 from plumbline.process.files import read_json, write_json
 from tasks.answer_consensus.data import Answers, AnswerSetting
 from tasks.answer_consensus.models.policy import build_learned_config
-from tasks.answer_consensus.models.set_batches import SetBatches
+from tasks.answer_consensus.models.set_batches import build_batches
 from tasks.answer_consensus.models.set_network import Chooser, SetNet
 from tasks.answer_consensus.models.tallies import Tallies, count_answers
 from tasks.answer_consensus.params import SetConfig
@@ -29,7 +29,7 @@ def build_set_learner(
     seed: int,
 ) -> Learner:
     """Return a set network with random weights, and its batches; `confidence` as in choose_stop."""
-    data = SetBatches(train, count_answers(setting, validation), config, seed)
+    data = build_batches(train, count_answers(setting, validation), config, seed)
     torch.manual_seed(seed)
     num_features = 3 * len(setting.agents) + 3
     num_steps = len(data.sampler) * config.max_epochs

@@ -12,12 +12,7 @@ from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
 from plumbline.process.files import write_json
 from tasks.sequence_bayes.data import SequencePrior, list_inputs
-from tasks.sequence_bayes.models.batches import (
-    Encode,
-    Rows,
-    SequenceBatches,
-    SequenceSampler,
-)
+from tasks.sequence_bayes.models.batches import Encode, build_batches
 from tasks.sequence_bayes.models.layers import (
     CountLayers,
     SymbolLayers,
@@ -43,10 +38,10 @@ def build_network_learner(
     """Return a network with random weights and its batches."""
     values = _describe_network(config, prior)
     encode = _choose_encoder(config, values)
-    sampler = SequenceSampler(prior, train, encode, config, seed)
+    data = build_batches(prior, train, validation, encode, config, seed)
     torch.manual_seed(seed)
     model = _build_layers(config, prior, encode)
-    module = SymbolModule(model, config, len(sampler) * config.max_epochs)
+    module = SymbolModule(model, config, len(data.sampler) * config.max_epochs)
 
     def save(folder: Path) -> None:
         save_network(folder, module.model, values, encode, validation[:NUM_COMPARED])
@@ -54,7 +49,7 @@ def build_network_learner(
     return Learner(
         save=save,
         module=module,
-        data=SequenceBatches(sampler, Rows(validation, encode)),
+        data=data,
         max_epochs=config.max_epochs,
         patience=config.patience,
         gradient_clip=config.gradient_clip,
