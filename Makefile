@@ -46,7 +46,7 @@ unexport VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYTHONHOME PYTHONPATH PYTHON
 FIND_PROGRAMS := import os, sys; own = os.path.dirname(sys.executable) + os.pathsep; \
   path = os.environ.get("PATH", os.defpath); os.environ["PATH"] = path if path.startswith(own) else own + path
 
-.PHONY: help setup run fresh public-key calendar remote test ui keep-registry images clean
+.PHONY: help setup run fresh public-key calendar remote test ui keep-registry clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -98,9 +98,6 @@ ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
 	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"
-
-images:  ## build the images of docker/compose.yaml and docs/images.md
-	@for name in serve mlflow train; do docker build --file docker/$$name.Dockerfile --tag plumbline-$$name . || exit; done
 
 clean:  ## remove the pipeline's outputs; keep the environment and the registry
 	@git clean -qfdX data models reports .plumbline

@@ -2,6 +2,7 @@
 
 import shutil
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 from setuptools import setup
@@ -18,7 +19,8 @@ class BuildWithRepository(build_py):
             return
         target = Path(self.build_lib) / "plumbline/init/repository"
         project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))
-        for pattern in project["tool"]["plumbline"]["carried"]:
+        table = project["tool"]["plumbline"]
+        for pattern in chain(table["carried"], *table["parts"].values()):
             for path in Path().glob(pattern):
                 if path.is_file() and path.suffix != ".pyc":
                     (target / path).parent.mkdir(parents=True, exist_ok=True)

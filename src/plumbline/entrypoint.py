@@ -1,4 +1,7 @@
-"""From pipelines/<stage>.py to one call of one stage: parameters are checked first."""
+"""From pipelines/<stage>.py to one call of one stage: parameters are checked first.
+
+In a repository by `plumbline init` the command is `python -P -m plumbline.entrypoint STAGE`.
+"""
 
 import argparse
 import importlib
@@ -40,9 +43,7 @@ THREADS = {"GOMP_SPINCOUNT": "3000"}
 
 def main(stage: str) -> int:
     """Run `stage` as params.yaml says and return the exit code."""
-    parser = argparse.ArgumentParser(
-        prog=f"pipelines/{stage}.py", description=f"The {stage} stage."
-    )
+    parser = argparse.ArgumentParser(prog=stage, description=f"The {stage} stage.")
     has_candidate = stage in STAGES_OF_A_CANDIDATE
     if has_candidate:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
@@ -128,3 +129,7 @@ def _lock_checkout(stage: str) -> Iterator[None]:
     with lock_stage(stage):
         leftovers.remove_checkout_leftovers()
         yield
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv.pop(1)))

@@ -1,6 +1,6 @@
 """The real images: they are built and inspected, a model is trained in one and served by another.
 
-Where an engine runs, `make images` builds them. Here PLUMBLINE_IMAGE_TOOLS names a folder with
+Where an engine runs, `docker build` makes them. Here PLUMBLINE_IMAGE_TOOLS names a folder with
 base-image.sh, which makes the base image where no registry of images can be reached, and
 build-image.sh FILE TAG CONTEXT, which builds with buildah.
 """

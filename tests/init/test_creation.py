@@ -22,7 +22,7 @@ from plumbline.contract.yaml_file import load_yaml
 from plumbline.init import creation
 from plumbline.init.creation import InitRequest, create_repository
 
-TOP = {"pipelines", "src", "dvc.yaml", "params.yaml", ".github", "docker", "tests", "mlruns"}
+TOP = {"src", "dvc.yaml", "params.yaml", "pyproject.toml", ".github", "tests", "wheels"}
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,7 @@ def router(tmp_path: Path, tickets: Path, quick_wheel: None) -> Path:
 
 def test_it_is_a_git_repository_with_all_that_a_run_needs(router: Path, tickets: Path) -> None:
     assert {path.name for path in router.iterdir()} >= TOP
+    assert len(run_git(router, "ls-files").splitlines()) <= 35
     assert run_git(router, "status", "--porcelain") == ""
     assert run_git(router, "log", "--format=%s") == "Begin with plumbline init"
     params = load_yaml(router / "params.yaml")
@@ -205,7 +206,7 @@ def test_an_example_of_an_own_task_has_its_name(
 ) -> None:
     create_repository(InitRequest(tmp_path / "a", tickets, None, None, (), "tickets"))
     monkeypatch.chdir(tmp_path / "a")
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    forget_own_tasks(monkeypatch)
     assert load_yaml(Path("params.yaml"))["task"] == "tickets"
     assert Path("tests/test_tickets.py").is_file()
     assert "own_task" not in run_git(Path(), "ls-files")

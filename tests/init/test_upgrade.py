@@ -17,6 +17,7 @@ from plumbline.cli import app
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.init import upgrade
+from plumbline.init.answers import read_record
 
 pytestmark = pytest.mark.slow
 
@@ -105,10 +106,10 @@ def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(rout
         ".plumbline-template.json",
         "Makefile",
         "README.md",
-        RETIRED,
         "params.schema.json",
         "params.yaml",
         "requirements.lock",
+        RETIRED,
         f"wheels/plumbline-{OLDER}-py3-none-any.whl",
         "wheels/plumbline-0.1.0-py3-none-any.whl",
     ]
@@ -120,6 +121,27 @@ def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(rout
     git("commit", "--quiet", "--message", "Upgrade")
     again = run_upgrade("--check")
     assert (again.exit_code, again.output) == (0, "up to date: plumbline 0.1.0\n")
+
+
+def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> None:
+    with pytest.raises(PlumblineError, match=r"of plumbline 0\.0\.9, .* run `plumbline upgrade`"):
+        upgrade.upgrade_repository(Path(), part="docker")
+    assert run_upgrade().exit_code == 0
+    git("commit", "--quiet", "--message", "Upgrade")
+    with pytest.raises(PlumblineError, match="no part 'x'; there are: docker, kubernetes, slurm"):
+        upgrade.upgrade_repository(Path(), part="x")
+    before = Path("requirements.lock").read_bytes()
+    for part, page in (("docker", "images"), ("slurm", "operate")):
+        added = CliRunner().invoke(app, ["add", part])
+        assert added.exit_code == 0, added.output
+        assert f"plumbline docs {page}" in added.output
+        assert git("diff", "--name-only") == ""
+        git("commit", "--quiet", "--message", f"Add {part}")
+    assert {path.name for path in Path("docker").iterdir()} >= {"serve.Dockerfile", "compose.yaml"}
+    assert Path("deploy/slurm/pipeline.sh").stat().st_mode & 0o111
+    assert Path("requirements.lock").read_bytes() == before
+    assert read_record(Path()).answers["parts"] == ["docker", "slurm"]
+    assert "here already" in CliRunner().invoke(app, ["add", "docker"]).output
 
 
 def test_no_commit_with_what_plumbline_wrote_is_needed(router: Path) -> None:

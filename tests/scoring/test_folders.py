@@ -21,7 +21,7 @@ from tests.support.scored_files import GOOD, URI, Model, prepare_model, read, wr
 
 from plumbline.contract.errors import BusyError, DataError, ParamsError, PlumblineError
 from plumbline.scoring import FolderRequest, make_spark_engine, score_folder
-from plumbline.spark.master import find_reason
+from plumbline.scoring.spark_session import find_reason
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -347,17 +347,9 @@ def read_store(bucket: object, folder: str) -> dict[str, bytes]:
     return {name: content for name, content in found.items() if not name.startswith("_scored/")}
 
 
-@SPARK
-@pytest.mark.parametrize(
-    ("master", "message"),
-    [
-        ("spark://127.0.0.1:1", r"unreachable \(127.0.0.1:1: .*refused"),
-        ("local[x]", "unknown; expected here"),
-        ("", "unknown; expected here"),
-    ],
-)
-def test_a_master_that_cannot_be_used_is_named(master: str, message: str) -> None:
-    with pytest.raises(ParamsError, match=message):
+@pytest.mark.parametrize("master", ["local[x]", ""])
+def test_a_master_that_cannot_be_is_named(master: str) -> None:
+    with pytest.raises(ParamsError, match="unknown; expected here"):
         make_spark_engine(master)
 
 

@@ -8,6 +8,7 @@ import pytest
 from plumbline.contract.task import Field, Signature
 from plumbline.serving.errors import BadRequestError
 from plumbline.serving.inference_request import build_request
+from plumbline.serving.request_body import parse_body
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
 
@@ -32,3 +33,14 @@ def test_only_a_number_where_one_is_expected_is_out_of_range(
     said = f"row 0: x: expected {name}, found {found}"
     with pytest.raises(BadRequestError, match=f"^{re.escape(said)}$"):
         build_request({"x": [value]}, {}, signature, max_rows=4)
+
+
+@pytest.mark.parametrize("name", ["Body", "text"])
+@pytest.mark.parametrize(
+    "layout", ['{{"inputs": {{"{}": ["a"]}}}}', '{{"instances": [{{"{}": "a"}}]}}']
+)
+def test_json_may_call_a_column_as_the_user_s_file_does(layout: str, name: str) -> None:
+    signature = Signature((Field("text", "string"),), (Field("label", "string"),))
+    body = layout.format(name).encode()
+    request = parse_body(body, "application/json", signature, 4, {"text": "Body"})
+    assert request.columns == {"text": ["a"]}

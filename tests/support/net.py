@@ -213,7 +213,7 @@ def digest_files(folder: Path, *names: str) -> dict[str, str]:
         path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
         for name in names
         for path in sorted((folder / name).rglob("*"))
-        if path.is_file() and path.name != ".gitignore"
+        if path.is_file()
     }
 
 

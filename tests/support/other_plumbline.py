@@ -27,8 +27,10 @@ CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
 }
 
 # And a file more.
-RETIRED = "docker/retired.sh"
-ADDED = {f"{REPOSITORY}/{RETIRED}": "#!/bin/sh\n# What the later one has no more.\necho retired\n"}
+RETIRED = "retired.sh"
+ADDED = {
+    f"{REPOSITORY}/template/{RETIRED}": "#!/bin/sh\n# What the later one has no more.\necho retired\n"
+}
 
 
 def write_older_wheel(built: Path, folder: Path) -> Path:

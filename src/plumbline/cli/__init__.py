@@ -111,6 +111,7 @@ def read_options(
 
 add_command(app, "init", init.init_repository, init.EXAMPLE)
 add_command(app, "upgrade", upgrade.upgrade, upgrade.EXAMPLE)
+add_command(app, "add", upgrade.add_part, upgrade.ADD_EXAMPLE)
 add_command(app, "run", run.run_pipeline, run.EXAMPLE)
 add_command(app, "predict", predict.predict, predict.EXAMPLE)
 add_command(app, "score", score.score, score.EXAMPLE)

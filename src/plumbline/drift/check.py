@@ -8,6 +8,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.params import MAX_WINDOW_ROWS, Drift, Params
+from plumbline.contract.suggestion import suggest_nearest
 from plumbline.drift import decision, statistical_tests, window
 from plumbline.drift.decision import DriftOutcome, SourceReading
 from plumbline.drift.statistical_tests import LABEL, DriftTest
@@ -68,7 +69,8 @@ def _name_label(rows: RowWindow, label: str, source: str, champion: CachedVersio
         if label == LABEL or label not in rows.rows:
             return rows
     if label not in rows.rows:
-        raise ParamsError(f"--label {label}: {source} has no such column")
+        hint = suggest_nearest(label, [str(name) for name in rows.rows.columns])
+        raise ParamsError(f"--label {label}: {source} has no such column{hint}")
     renamed = rows.rows.drop(columns=LABEL, errors="ignore").rename(columns={label: LABEL})
     return RowWindow(renamed, rows.source)
 

@@ -1,6 +1,7 @@
 """The rows that are compared: the champion's test rows, and today's with its answers."""
 
 import hashlib
+import logging
 import tempfile
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 if TYPE_CHECKING:
     import pandas as pd
 
+logger = logging.getLogger(__name__)
 INPUT, OUTPUT = "input.", "output."  # before the names of a model's inputs and of its answers
 # Of a logged request, not of its content.
 REMEDY = "rename the column that holds it, in a copy of the file"
@@ -141,7 +143,7 @@ def _answer_file(path: Path, champion: CachedVersion) -> "pd.DataFrame":
         request = ScoringRequest(
             path, scored, params, columns=answers, prefix=OUTPUT, keep_bad=True, remedy=REMEDY
         )
-        score(champion, request, watch=lambda *_: None, say=lambda _: None)
+        score(champion, request, watch=lambda *_: None, say=logger.warning)
         rows = pd.read_parquet(scored).drop(columns=f"{OUTPUT}error")
     own = bundle.read_source(champion.folder).get("columns", {})
     columns = request.find_columns(list(rows.columns), signature, own)

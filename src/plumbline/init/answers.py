@@ -3,7 +3,7 @@
 `init` writes it down beside the files, and `upgrade` makes the same repository again from it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ class InitAnswers:
     english: float  # share of words that are English function words
     majority: float | None = None  # share of the most frequent class; 0.1.0 did not record it
     label_separator: str | None = None  # of several labels in a cell; None: one column has one
+    parts: Sequence[str] = ()  # that `plumbline add` brought
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ def create_repository(request: InitRequest) -> NewRepository:
     with _write_beside(folder) as aside, TemporaryDirectory() as scratch:
         answers = _collect_answers(request, survey)
         proposal = render_repository(aside, answers, write_wheel(Path(scratch)))
+        (aside / RAW).mkdir(exist_ok=True)
         for path, copy in _name_copies(request).items():
             shutil.copyfile(path, aside / copy)
         _commit(aside)

@@ -1,7 +1,7 @@
 """How a file of plumbline's repository becomes one of a user's.
 
-template/differences.yaml lists replaced texts. In dvc.yaml, stages depend on the lock that names
-plumbline's wheel in place of plumbline's code.
+template/differences.yaml lists replaced texts. In dvc.yaml, stages run plumbline's wheel and depend
+on the lock that names it, in place of code of this repository.
 """
 
 import re
@@ -12,7 +12,8 @@ from plumbline.contract.yaml_file import load_yaml
 TABLE = Path("template/differences.yaml")
 # A page of the documentation, which a user's repository has not.
 PAGE = re.compile(r"\bdocs/([a-z_-]+)\.md\b")
-CODE = re.compile(r"^ +- src/plumbline/.*\n", re.MULTILINE)
+CODE = re.compile(r"^ +- (src/plumbline|pipelines)/.*\n", re.MULTILINE)
+STAGE = re.compile(r"pipelines/([a-z]+)\.py")
 
 
 def adapt(path: Path, text: str, root: Path, name: str) -> str:
@@ -21,7 +22,7 @@ def adapt(path: Path, text: str, root: Path, name: str) -> str:
     ValueError names a text of the table that is not in the file exactly once.
     """
     if path == Path("dvc.yaml"):
-        text = CODE.sub("", text)
+        text = STAGE.sub(r"-m plumbline.entrypoint \1", CODE.sub("", text))
     for old, new in load_yaml(root / TABLE).get(path.as_posix(), ()):
         if text.count(old) != 1:
             raise ValueError(f"{TABLE}: {path}: {text.count(old)} times in the file: {old!r}")

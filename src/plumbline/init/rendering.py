@@ -7,6 +7,7 @@ version may change that call.
 
 import json
 import sys
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
@@ -23,7 +24,7 @@ SCHEMA = Path("params.schema.json")
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}"  # by which editors find it
 LOCK = Path("requirements.lock")
 WHEELS = Path("wheels")
-NOT_WRITTEN = (Path(repository_files.PROJECT), differences.TABLE)
+NOT_WRITTEN = (Path(repository_files.PROJECT), differences.TABLE)  # template/ has another one
 NO_TASK = repository_files.TASKS / "text_classification"  # all stages depend on it
 IN_WHEEL = ("docs", "recipes")  # folders that `plumbline docs` and `plumbline recipe` read there
 # An example of an own task, where one is wanted; the files have this name in place of its own.
@@ -35,8 +36,9 @@ TASK_LINE = "\ntask: text_classification\n"
 def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Proposal:
     """Write the files into `target`, with `wheel` as the plumbline that the repository installs."""
     root = repository_files.find_root()
+    unwanted = _list_unwanted(root, answers.parts)
     for path in repository_files.list_carried(root):
-        if _is_written(path):
+        if _is_written(path) and path not in unwanted:
             _write_file(target, path, root, answers.name)
     write_json(target / layout.CHAMPION, {})
     own_wheel = WHEELS / wheel.name
@@ -54,6 +56,12 @@ def _is_written(path: Path) -> bool:
     if path.is_relative_to(repository_files.TASKS):  # others are copied when a recipe wants them
         return path.is_relative_to(NO_TASK)
     return not is_left_out and not path.is_relative_to(WITH_TASK)
+
+
+def _list_unwanted(root: Path, parts: Sequence[str]) -> set[Path]:
+    """List the files of the parts that `plumbline add` has not brought."""
+    others = [part for part in repository_files.list_parts(root) if part not in parts]
+    return {path for part in others for path in repository_files.list_carried(root, part)}
 
 
 def _write_file(target: Path, path: Path, root: Path, name: str) -> None:

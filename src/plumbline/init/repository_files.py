@@ -2,7 +2,9 @@
 
 import shutil
 import tomllib
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.files import publish
@@ -66,11 +68,24 @@ def is_checkout() -> bool:
     return find_root() == CHECKOUT
 
 
-def list_carried(root: Path) -> list[Path]:
-    """List the files that `[tool.plumbline] carried` names, relative to `root`."""
-    project = tomllib.loads((root / PROJECT).read_text(encoding="utf-8"))
-    patterns = project["tool"]["plumbline"]["carried"]
-    paths = {path for pattern in patterns for path in root.glob(pattern)}
+def list_carried(root: Path, part: str | None = None) -> list[Path]:
+    """List the files that a wheel carries, or those of a part, relative to `root`."""
+    table = _read_table(root)
+    chosen = (
+        [table["carried"], *table["parts"].values()] if part is None else [table["parts"][part]]
+    )
+    paths = {path for pattern in chain(*chosen) for path in root.glob(pattern)}
     return sorted(
         path.relative_to(root) for path in paths if path.is_file() and path.suffix != ".pyc"
     )
+
+
+def list_parts(root: Path) -> list[str]:
+    """List what `plumbline add` can bring into a repository."""
+    return list(_read_table(root)["parts"])
+
+
+def _read_table(root: Path) -> dict[str, Any]:
+    project = tomllib.loads((root / PROJECT).read_text(encoding="utf-8"))
+    table: dict[str, Any] = project["tool"]["plumbline"]
+    return table

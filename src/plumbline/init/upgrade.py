@@ -1,4 +1,4 @@
-"""`plumbline upgrade`: what a later plumbline writes otherwise comes into a user's repository.
+"""`plumbline upgrade` and `add`: what plumbline writes otherwise comes into a user's repository.
 
 The files as the older plumbline wrote them are the base of a three-way merge, file by file, by
 `git merge-file`. They are not looked for in the history, which a squash or a shallow clone loses:
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import zipfile
 from contextlib import chdir
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,11 +20,12 @@ from tempfile import TemporaryDirectory
 from packaging.version import Version
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.loading import load_params
 from plumbline.init.answers import RECORD, InitAnswers, TemplateRecord, read_record
 from plumbline.init.git import call_git, try_git
 from plumbline.init.rendering import render_repository
+from plumbline.init.repository_files import find_root, list_parts
 from plumbline.init.wheel import digest_contents, write_wheel
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import REFUSED_OWNER
@@ -44,11 +45,11 @@ class Upgrade:
     problem: str = ""  # of the merged params.yaml; empty: none
 
 
-def upgrade_repository(folder: Path, *, check: bool = False) -> Upgrade:
-    """Merge what this plumbline writes into the files of `folder`; with `check`, only say what.
+def upgrade_repository(folder: Path, *, check: bool = False, part: str | None = None) -> Upgrade:
+    """Merge what this plumbline writes, or a part of it, into the files of `folder`.
 
-    What merges is staged, for the user to look at and commit. Raises PlumblineError, with nothing
-    changed, for a folder that cannot be upgraded.
+    What merges is staged, for the user to look at and commit; with `check`, nothing is. Raises
+    PlumblineError, with nothing changed, for a folder that cannot be upgraded.
     """
     record = read_record(folder)
     _require_clean(folder)
@@ -59,12 +60,17 @@ def upgrade_repository(folder: Path, *, check: bool = False) -> Upgrade:
     with TemporaryDirectory() as name:
         scratch = Path(name)
         wheel = write_wheel(scratch / "dist")
-        if digest_contents(wheel) == digest_contents(old_wheel):
+        is_same = digest_contents(wheel) == digest_contents(old_wheel)
+        if part is None and is_same:
             return result
+        if part is not None:
+            _require_part(part, is_same, result)
+            wheel = old_wheel
+            answers = replace(answers, parts=sorted({*answers.parts, part}))
         old, new, merged = (scratch / each for each in ("old", "new", "merged"))
         _render_older(old_wheel, record, old, scratch / "site")
         render_repository(new, answers, wheel)
-        for path in _list_files(old) | _list_files(new):
+        for path in sorted(_list_files(old) | _list_files(new)):
             _merge_file(path, folder, old, new, merged, result)
         if not check:
             _write_changes(folder, merged, result)
@@ -79,6 +85,17 @@ def _read_answers(record: TemplateRecord, folder: Path) -> InitAnswers:
             f"{folder / RECORD}: answers: not what plumbline wrote ({error}); "
             f"`git log -- {RECORD}` finds it"
         ) from None
+
+
+def _require_part(part: str, is_same: bool, result: Upgrade) -> None:
+    parts = list_parts(find_root())
+    if part not in parts:
+        raise ParamsError(f"there is no part {part!r}; there are: {', '.join(parts)}")
+    if not is_same:
+        raise PlumblineError(
+            f"this repository is of plumbline {result.old}, and {result.new} with other files is "
+            "installed; run `plumbline upgrade` and commit first"
+        )
 
 
 def _require_clean(folder: Path) -> None:

@@ -20,9 +20,8 @@ from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
 from plumbline.scoring.scorer import load_model, name_version
+from plumbline.scoring.spark_session import check_master, open_session
 from plumbline.sources.addresses import find_local_path
-from plumbline.spark.master import check_master
-from plumbline.spark.session import locate_file, locate_folder, open_session
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -36,9 +35,9 @@ REMEDY = "what was scored is kept: repair it, and run the same command again"
 def make_spark_engine(master: str) -> "Engine":
     """Return the engine that scores on Spark; `master` is `spark` or an address such as yarn.
 
-    ParamsError where Spark cannot be started here, or its master does not answer.
+    ParamsError where there is no such master, or Spark is not installed.
     """
-    check_master(master, f"--on {master}", "here")
+    check_master(master)
 
     def score_on_spark(
         model: CachedVersion, request: FolderRequest, names: Sequence[str]
@@ -113,8 +112,10 @@ def _open_model(
     archive: str, model: CachedVersion, golden: str
 ) -> "tuple[CachedVersion, Predictor]":
     """Unpack the model on an executor, verify it, and load it: once in each process."""
-    folder = Path(tempfile.mkdtemp(prefix="model-", dir=locate_folder()))
-    with tarfile.open(locate_file(archive)) as tar:
+    from pyspark import SparkFiles
+
+    folder = Path(tempfile.mkdtemp(prefix="model-", dir=SparkFiles.getRootDirectory()))
+    with tarfile.open(SparkFiles.get(archive)) as tar:
         for member in tar:
             if member.isreg():
                 extract_file(tar, member, folder)

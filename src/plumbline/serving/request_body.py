@@ -28,11 +28,13 @@ def parse_body(
 ) -> InferenceRequest:
     """Parse a request body and check it against the signature; RequestError if it is not valid.
 
-    CSV may call inputs as `own` says, which maps inputs to columns.
+    It may call inputs as `own` says, which maps inputs to columns.
     """
     match read_media_type(content_type):
         case "application/json":
             columns, params = _read_json(parse_json(raw), signature)
+            names = {column: name for name, column in own.items() if name not in columns}
+            columns = {names.get(column, column): values for column, values in columns.items()}
             return build_request(columns, params, signature, max_rows)
         case "text/csv":
             columns = _read_csv(raw, signature, max_rows, own)

@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import IO, Protocol
 
 from plumbline.contract.errors import AbsentVersionError, RegistryError
-from plumbline.registry.reader.addresses import VersionAddress, describe_registry
+from plumbline.contract.suggestion import suggest_nearest
+from plumbline.registry.reader.addresses import (
+    CHALLENGER,
+    CHAMPION,
+    VersionAddress,
+    describe_registry,
+)
 from plumbline.tracking import store_location
 
 TIMEOUT_S = 10
@@ -47,7 +53,8 @@ class RegistryStore(Protocol):
 def build_absent_error(address: VersionAddress) -> AbsentVersionError:
     """The error for a version that the registry does not have."""
     if address.alias:
-        reason = f"no version has the alias {address.alias}"
+        hint = suggest_nearest(address.alias, [CHAMPION, CHALLENGER])
+        reason = f"no version has the alias {address.alias}{hint}"
     else:
         reason = f"there is no version {address.number}"
     return AbsentVersionError(
