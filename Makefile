@@ -70,7 +70,7 @@ $(READY): $(LOCKS) pyproject.toml
 	@$(BIN)/uv pip sync --python $(BIN)/python $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --require-hashes $(WHEELS) $(LOCKS)
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	@cd $(VENV)/lib/python*/site-packages && echo ../../../../src > new.pth && mv new.pth __editable__.plumbline-*.pth
-	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "'$$(git rev-parse --show-prefix)$(BIN)/plumbline' merge-lock %O %A %B || git merge-file %A %O %B"
+	@! git rev-parse --git-dir >/dev/null 2>&1 || git config merge.dvc-lock.driver "'$$(git rev-parse --show-prefix)$(BIN)/python' -P -m plumbline.ci.lockfile %O %A %B || git merge-file %A %O %B"
 	@touch $@
 
 run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote

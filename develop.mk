@@ -84,4 +84,4 @@ dist: setup  ## build the wheel, which carries what `plumbline init` writes, int
 	@python -c 'from pathlib import Path; from plumbline.init.wheel import write_wheel; print(write_wheel(Path("dist")))'
 
 notes: setup  ## in CI: write the notes of the release TAG, which has to be a tested commit of main, into dist/
-	@python -P -m plumbline.ci.release "$(TAG)" dist
+	@python -P .ci/release.py "$(TAG)" dist

@@ -81,7 +81,7 @@ def read_literals(path: Path) -> Iterator[str]:
 
 def test_help_names_every_command(checkout: Checkout) -> None:
     printed = checkout.run("plumbline", "--help").stdout
-    for name in {name.split()[0] for name in COMMANDS} - {"merge-lock"}:
+    for name in {name.split()[0] for name in COMMANDS}:
         assert re.search(rf"^│ {name} ", printed, re.MULTILINE), name
     assert "─ Commands ─" not in printed, "no panel: see PANELS in terminal/commands.py"
 

@@ -71,7 +71,10 @@ def test_make_run_ends_with_all_one_needs_to_know(clone: Checkout) -> None:
     ):
         assert part in said, f"{part} is missing in:\n{said}"
     assert json.loads((clone.path / "reports/registration.json").read_text())["version"] == "1"
-    assert "plumbline' merge-lock" in clone.run("git", "config", "merge.dvc-lock.driver").stdout
+    assert (
+        "python' -P -m plumbline.ci.lockfile"
+        in clone.run("git", "config", "merge.dvc-lock.driver").stdout
+    )
     assert "Traceback" not in said
 
 

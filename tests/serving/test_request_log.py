@@ -33,10 +33,6 @@ def drop_some(row):
 def mark(row):
     return row | {"kept.mark": "late"} if row["input.x"] == 1 else row
 
-def mix(row):
-    x = row["input.x"]
-    return {"kept": x if x else "none"}
-
 def hold(row):
     folder = Path(os.environ["HELD"])
     (folder / "begun").touch()
@@ -78,18 +74,6 @@ def test_a_row_that_cannot_be_redacted_is_not_logged_and_the_others_are(
     assert said.count("--redact failed") == 1
     assert "KeyError in redaction.py, line 9" in said
     assert "secret" not in said
-
-
-def test_of_rows_that_differ_in_type_most_are_logged(lines: Lines, tmp_path: Path) -> None:
-    options = choose_redaction(tmp_path, "mix")
-    with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
-        server.predict(*range(FLUSH_ROWS))
-        server.wait(lambda: server.metric("plumbline_logged_rows_total") == FLUSH_ROWS - 1)
-        assert server.metric('plumbline_lost_log_rows_total{reason="encode"}') == 1
-        assert server.stop() == 0
-        said = server.log.read_text()
-    assert [row["kept"] for row in read_log(tmp_path / "log")] == list(range(1, FLUSH_ROWS))
-    assert "another type than most of their column (kept): 1 rows of the request log" in said
 
 
 def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(

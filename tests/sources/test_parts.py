@@ -24,7 +24,6 @@ from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.sources import http_download
-from plumbline.sources.http_download import _is_private, _RedirectGuard
 from plumbline.sources.identities import look_up_identities
 from plumbline.sources.parts import locate_parts
 from plumbline.tables.records import ReadRequest, WantedColumn
@@ -234,27 +233,6 @@ def test_a_redirect_is_followed_and_named_where_it_is_not_valid(
         with pytest.raises(DataError, match=f"^{url}: cannot be fetched "):
             read_source(url, **{url: "0" * 64})
         gc.collect()  # a connection that is left open would warn now
-
-
-def test_no_public_host_may_redirect_into_this_network() -> None:
-    class PublicRequest:
-        host = "example.com"
-
-    for url in (
-        "http://127.0.0.1/x",
-        "http://169.254.169.254/latest",
-        "http://[::1]/",
-        "http://10.0.0.1/",
-    ):
-        assert _is_private(url)
-        with pytest.raises(DataError, match="a private address; not followed"):
-            _RedirectGuard(from_private=False).redirect_request(
-                PublicRequest(), None, 302, "", {}, url
-            )
-    with pytest.raises(DataError, match="redirects to file"):
-        _RedirectGuard(from_private=True).redirect_request(
-            PublicRequest(), None, 302, "", {}, "file:///etc/passwd"
-        )
 
 
 def test_an_object_store_is_read_through_fsspec(folder: Path) -> None:

@@ -28,9 +28,7 @@ CHANGES: Mapping[str, Sequence[tuple[str, str]]] = {
 
 # And a file more.
 RETIRED = "retired.sh"
-ADDED = {
-    f"{REPOSITORY}/template/{RETIRED}": "#!/bin/sh\n# What the later one has no more.\necho retired\n"
-}
+ADDED = {f"{REPOSITORY}/template/{RETIRED}": "#!/bin/sh\necho retired\n"}
 
 
 def write_older_wheel(built: Path, folder: Path) -> Path:

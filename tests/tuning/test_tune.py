@@ -99,11 +99,9 @@ def test_a_killed_worker_is_replaced_and_a_stopped_command_goes_on(tuned: Checko
 
 
 @pytest.mark.slow
-def test_the_result_is_printed_and_on_a_page(tuned: Checkout) -> None:
+def test_the_result_is_printed(tuned: Checkout) -> None:
     assert "best of 8 trials" in tuned.printed  # type: ignore[attr-defined]
     assert "with other seeds: mean" in tuned.printed  # type: ignore[attr-defined]
-    page = (tuned.path / "reports/tuning/gradient.html").read_text(encoding="utf-8")
-    assert "How optimistic the best is" in page
 
 
 @pytest.mark.slow

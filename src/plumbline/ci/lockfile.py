@@ -1,10 +1,11 @@
 """Merging dvc.lock: each stage is taken from the side that changed it.
 
-A stage that both sides changed differently is left out and runs again. `make setup` sets this as
-git's merge driver (gitattributes(5)).
+A stage that both sides changed differently is left out and runs again. `make setup` sets
+`python -m plumbline.ci.lockfile BASE OURS THEIRS` as git's merge driver (gitattributes(5)).
 """
 
 import io
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -64,3 +65,15 @@ def _read_stages(path: Path, whose: str) -> Mapping[str, Any]:
     if not isinstance(stages, dict) or lock.get("schema") != SCHEMA:
         raise PlumblineError(f"{whose} dvc.lock is not of schema {SCHEMA}; not merged")
     return stages
+
+
+if __name__ == "__main__":
+    try:
+        conflicting = merge_locks(*map(Path, sys.argv[1:]))
+    except PlumblineError as error:
+        sys.exit(f"plumbline: {error}")
+    if conflicting:
+        sys.stderr.write(
+            "dvc.lock: changed on both sides, so `dvc repro` checks them again: "
+            f"{', '.join(conflicting)}\n"
+        )

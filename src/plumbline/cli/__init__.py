@@ -16,7 +16,6 @@ from plumbline.cli import (
     drift,
     due,
     init,
-    merge_lock,
     pin,
     predict,
     recipe,
@@ -132,7 +131,6 @@ add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
 add_command(app, "track", track.track, track.EXAMPLE)
 add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
 add_command(app, "docs", docs.show_page, docs.EXAMPLE)
-add_command(app, "merge-lock", merge_lock.merge_lock, merge_lock.EXAMPLE, hidden=True)
 add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
 add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
 add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)

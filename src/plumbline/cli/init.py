@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from plumbline.cli import init_questions
 from plumbline.contract import layout
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.terminal.console import print_lines, print_plain
@@ -20,16 +19,14 @@ NUM_SHOWN = 5  # classes
 
 def init_repository(
     folder: Annotated[
-        Path | None,
-        typer.Argument(help="The folder to make; it must not exist yet.", show_default="asked"),
-    ] = None,
+        Path, typer.Argument(help="The folder to make; it must not exist yet, or be empty.")
+    ],
     data: Annotated[
-        Path | None,
+        Path,
         typer.Option(
-            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow, also as .gz.",
-            show_default="asked",
+            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow, also as .gz."
         ),
-    ] = None,
+    ],
     test: Annotated[
         Path | None,
         typer.Option(help="A file with the test rows.", show_default="rows of --data are held out"),
@@ -64,18 +61,11 @@ def init_repository(
 ) -> None:
     """Make a git repository for a text classifier of your own, with params that fit the data.
 
-    It holds the pipeline, workflows, images and tests; plumbline is a locked package in it.
-    At a terminal, it asks for what is not given.
+    It holds the pipeline, workflows and tests; plumbline is a locked package in it. What is not
+    named is guessed, and said.
     """
     from plumbline.init.creation import InitRequest, create_repository
 
-    if folder is None or data is None:
-        init_questions.require_terminal(EXAMPLE)
-        folder = folder or init_questions.ask_folder()
-        data = data or init_questions.ask_data()
-        text, label, label_separator = init_questions.ask_columns(
-            data, text, label or [], label_separator
-        )
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
     made = create_repository(request)
     _print_survey(made.survey)

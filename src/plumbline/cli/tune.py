@@ -82,9 +82,7 @@ def tune(
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, _print_trial)
     proposed = outcome.propose_values(result, params)
-    path = outcome.write_page(result, params, proposed)
     _print_result(result, params, proposed)
-    print_plain(f"full report: {path}")
     if apply:
         _apply(candidate, proposed)
 

@@ -156,8 +156,8 @@ class RequestLog:
 
     def _write_file(self, rows: list[Row], folder: RequestFolder) -> None:
         try:
-            encoded = encode_rows(rows)
-        except Exception as error:  # noqa: BLE001  values of a kind that no column can have
+            content = encode_rows(rows)
+        except Exception as error:  # noqa: BLE001  --redact returned values of several types
             metrics.LOST_LOG_ROWS.labels("encode").inc(len(rows))
             log.warning(
                 "rows of the request log make no Parquet file (%s): %d rows are lost",
@@ -165,28 +165,17 @@ class RequestLog:
                 len(rows),
             )
             return
-        if encoded.odd_columns:
-            num_lost = len(rows) - encoded.num_rows
-            metrics.LOST_LOG_ROWS.labels("encode").inc(num_lost)
-            log.warning(
-                "values of another type than most of their column (%s): "
-                "%d rows of the request log are lost",
-                ", ".join(encoded.odd_columns),
-                num_lost,
-            )
-        if not encoded.num_rows:
-            return
         try:
-            folder.write(lambda: name_file(socket.gethostname()), encoded.content)
+            folder.write(lambda: name_file(socket.gethostname()), content)
         except OSError as error:
-            metrics.LOST_LOG_ROWS.labels("write").inc(encoded.num_rows)
+            metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
             log.warning(
                 "the request log cannot be written (%s): %d rows are lost",
                 error.strerror,
-                encoded.num_rows,
+                len(rows),
             )
             return
-        metrics.LOGGED_ROWS.inc(encoded.num_rows)
+        metrics.LOGGED_ROWS.inc(len(rows))
         if folder.is_local:
             _delete_outdated(folder)
 

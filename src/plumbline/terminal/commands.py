@@ -22,10 +22,8 @@ def add_command(
     name: str,
     command: Callable[..., None],
     example: str,
-    *,
-    hidden: bool = False,
 ) -> None:
     """Add `command` to the panel of the help page that it belongs to."""
     panel = PANEL_OF.get(name)
-    add = group.command(name, epilog=f"Example:\n\n{example}", hidden=hidden, rich_help_panel=panel)
+    add = group.command(name, epilog=f"Example:\n\n{example}", rich_help_panel=panel)
     add(command)

@@ -1,20 +1,14 @@
 """What a search found: its trials, how optimistic the best of them is, and what to write."""
 
-from collections.abc import Mapping
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
 from optuna.trial import TrialState
 
 from plumbline.contract.params import Params
-from plumbline.process.files import write_aside
-from plumbline.reporting import html
 from plumbline.tuning import space
 from plumbline.tuning.search import BEFORE, SearchResult
-from plumbline.tuning.studies import describe_state, find_number, list_trials
-
-FOLDER = Path("reports/tuning")
+from plumbline.tuning.studies import list_trials
 
 
 def score_repeats(result: SearchResult) -> list[float | None]:
@@ -55,28 +49,3 @@ def propose_values(result: SearchResult, params: Params) -> dict[str, Any]:
     changed = {key: value for key, value in result.winner.items() if shipped[key] != value}
     before = int(result.study.user_attrs.get(BEFORE, 0))
     return changed | {"trials": before + len(list_trials(result.study))}
-
-
-def write_page(result: SearchResult, params: Params, proposed: Mapping[str, Any]) -> Path:
-    """Write reports/tuning/<candidate>.html, and return its path."""
-    candidate = result.request.candidate
-    path = FOLDER / f"{candidate}.html"
-    repeats = score_repeats(result)
-    values = {
-        "candidate": candidate,
-        "metric": result.request.metric,
-        "sampler": result.request.sampler,
-        "keys": sorted(result.winner),
-        "trials": [
-            (find_number(trial), trial, describe_state(trial))
-            for trial in list_trials(result.study)
-        ],
-        "best": result.study.best_value,
-        "shipped": find_shipped_score(result, params),
-        "repeats": repeats,
-        "mean": average_others(repeats),
-        "proposed": proposed,
-    }
-    with write_aside(path) as aside:
-        aside.write_text(html.render_template("tuning.html", values), encoding="utf-8")
-    return path

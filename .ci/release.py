@@ -1,6 +1,6 @@
 """A tag becomes a release: only of a tested commit of main, with notes from CHANGELOG.md.
 
-`python -m plumbline.ci.release TAG FOLDER` checks the tag that is checked out, and writes
+`python -P .ci/release.py TAG FOLDER` checks the tag that is checked out, and writes
 FOLDER/notes.md.
 """
 
