@@ -157,9 +157,12 @@ def test_few_rows_tell_nothing() -> None:
     assert (found.verdict, decision.EXIT_CODES[found.verdict]) == ("too few rows", 32)
 
 
+LOG, OTHER_LOG = "0123456789ab", "ba9876543210"
+
+
 def look(seen: bool, version: str = "1", action: str = "drift", hours_ago: float = 0) -> Entry:
     at = (NOW - timedelta(hours=hours_ago)).isoformat()
-    reason = f"{decision.SEEN[seen]}: ..."
+    reason = f"{decision.SEEN[seen]}: ...; rows of {LOG} read at {at}"
     return Entry(
         "m", action, version, "", "", "", reason, number=1, at=at, actor="", prior="", seal=""
     )  # type: ignore[arg-type]
@@ -199,7 +202,6 @@ def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
     assert said in found.reason
 
 
-LOG, OTHER_LOG = "0123456789ab", "ba9876543210"
 FOUND = DriftOutcome("drift", "1 of 9 tests show drift: input.x (values)")
 
 
@@ -208,12 +210,6 @@ def record(hours_ago: float, log: str | None = LOG, recorded_hours_ago: float = 
     reading = SourceReading(log, NOW - timedelta(hours=hours_ago))
     check = look(True, hours_ago=recorded_hours_ago)
     return replace(check, reason=decision.describe_check(FOUND, reading))
-
-
-def record_by_older_version(hours_ago: float, read_at: str = "") -> Entry:
-    """A check that names no source, and no time either before that was recorded."""
-    check = look(True, hours_ago=hours_ago)
-    return replace(check, reason=f"{check.reason}; rows read at {read_at}") if read_at else check
 
 
 def find_hours_ago(*history: Entry, version: str = "1") -> float | None:
@@ -252,19 +248,6 @@ def test_a_check_from_the_future_does_not_count() -> None:
     now = decision.get_utc_time()
     ahead = decision.describe_check(FOUND, SourceReading(LOG, now + timedelta(hours=1)))
     assert find_hours_ago(record(2), replace(look(True), reason=ahead)) == 2
-
-
-def test_checks_of_older_versions_count_until_one_names_the_source() -> None:
-    old = record_by_older_version(3)
-    timed = record_by_older_version(1, (NOW - timedelta(hours=2)).isoformat())
-    assert find_hours_ago(old) == 3
-    assert find_hours_ago(old, timed, record(1, None)) == 2
-    assert find_hours_ago(record(4), old, timed) == 4
-
-
-@pytest.mark.parametrize("text", ["noon", "2026-03-01T10:00:00", "2026-03-01T10:00:00+02:00"])
-def test_a_check_without_a_time_of_ours_counts_as_of_its_entry(text: str) -> None:
-    assert find_hours_ago(record_by_older_version(1, text)) == 1
 
 
 def test_windows_of_other_sources_do_not_count() -> None:

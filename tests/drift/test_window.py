@@ -20,9 +20,7 @@ CHAMPION = CachedVersion("line", "1", "ab" * 32, "line", Path("bundle"), Path("g
 def write_log(folder: Path, hour: int, host: str, *xs: float) -> None:
     at = datetime(2026, 11, 20, hour, tzinfo=UTC)
     about = {"at": at, "model": "line", "version": "1", "side": "champion", "ms": 1.0}
-    rows = pd.DataFrame({"input.x": xs, "output.y": xs}).assign(**about)
-    if host != "old":
-        rows["request_id"] = "a"
+    rows = pd.DataFrame({"input.x": xs, "output.y": xs}).assign(**about, request_id="a")
     folder.mkdir(exist_ok=True)
     rows.to_parquet(folder / f"requests-{at:%Y%m%dT%H%M%S}-{host}-1.parquet")
 
@@ -32,7 +30,7 @@ def test_the_newest_files_of_all_hosts_are_read_until_there_are_enough_rows(
     tmp_path: Path, form: str
 ) -> None:
     log = tmp_path / "log"
-    for hour, host, xs in ((3, "b", (3.0, 4.0)), (2, "a", (2.0,)), (1, "old", (0.0, 1.0))):
+    for hour, host, xs in ((3, "b", (3.0, 4.0)), (2, "a", (2.0,)), (1, "c", (0.0, 1.0))):
         write_log(log, hour, host, *xs)
     (log / "requests-20261119T000000-a-1.parquet").write_bytes(b"no Parquet")
     (log / "notes.txt").write_text("not a log")

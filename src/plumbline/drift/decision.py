@@ -5,7 +5,6 @@ The journal keeps the result of every check, so that the checks of all machines 
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Literal
@@ -21,8 +20,8 @@ SEEN = {True: "drifted", False: "stable"}  # the first word of a check's reason 
 # Training is requested where so many of the last windows drifted.
 NUM_DRIFTED, NUM_WINDOWS = 2, 3
 A_FILE = "a file"  # in place of the digest of a log
-# The end of a check's reason in the journal. Older versions named no source, or had no such end.
-READ = re.compile(rf"; rows (?:of ({A_FILE}|[0-9a-f]{{12}}) )?read at (\S*)\Z")
+# The end of a check's reason in the journal.
+READ = re.compile(rf"; rows of ({A_FILE}|[0-9a-f]{{12}}) read at (\S+)\Z")
 
 
 @dataclass(frozen=True)
@@ -66,14 +65,12 @@ def judge_over_time(
     `log` is the digest of the log that the window was read from, None for a file.
 
     Windows of other champions and of other sources do not count, else a check of rows that are
-    known to be stable would thin out the others; those of older versions name no source, and count.
-    Times are those of the journal and only limit how often training is requested; a request from
-    the future, by a clock that was ahead, counts as of now.
+    known to be stable would thin out the others. Times are those of the journal and only limit how
+    often training is requested; a request from the future, by a clock that was ahead, counts as of
+    now.
     """
-    checks = [(_parse_reading(entry)[0], entry) for entry in _list_checks(history, version)]
-    of_source = [entry for source, entry in checks if source in (log or A_FILE, "")]
-    recent = of_source[-NUM_WINDOWS:]
-    num_drifted = sum(entry.reason.startswith(SEEN[True]) for entry in recent)
+    recent = _list_checks(history, version, log or A_FILE)[-NUM_WINDOWS:]
+    num_drifted = sum(has_drifted for has_drifted, _ in recent)
     reason = f"{window.reason}; {num_drifted} of the last {len(recent)} windows drifted"
     if window.verdict == "stable":
         return DriftOutcome("stable", reason)
@@ -97,12 +94,9 @@ def find_last_check(history: Sequence[Entry], version: str, log: str) -> datetim
 
     Of the checks of this log, the one that the journal has last counts, also where its clock was
     behind that of one before; none from the future, by a clock that was ahead: rows are read twice
-    rather than left out. Checks by older versions name no source, and count as if they were of this
-    log until there is one that is.
+    rather than left out.
     """
-    checks = [_parse_reading(entry) for entry in _list_checks(history, version)]
-    known = [time for source, time in checks if source == log]
-    times = known or [time for source, time in checks if not source]
+    times = [time for _, time in _list_checks(history, version, log)]
     now = get_utc_time()
     return next((time for time in reversed(times) if time <= now), None)
 
@@ -112,19 +106,17 @@ def get_utc_time() -> datetime:
     return datetime.now(UTC)
 
 
-def _list_checks(history: Sequence[Entry], version: str) -> list[Entry]:
-    return [entry for entry in history if (entry.action, entry.version) == ("drift", version)]
-
-
-def _parse_reading(check: Entry) -> tuple[str, datetime]:
-    """Which source a check read, "" where it names none, and when; or when it was recorded."""
-    found = READ.search(check.reason)
-    source, text = found.groups("") if found else ("", "")
-    with suppress(ValueError):
-        time = datetime.fromisoformat(text)
-        if time.tzinfo == UTC:
-            return source, time
-    return source, datetime.fromisoformat(check.at)
+def _list_checks(
+    history: Sequence[Entry], version: str, source: str
+) -> list[tuple[bool, datetime]]:
+    """List the checks of a version on this source: whether it drifted, and when rows were read."""
+    checks = []
+    for entry in history:
+        read = READ.search(entry.reason)
+        if (entry.action, entry.version) == ("drift", version) and read and read[1] == source:
+            has_drifted = entry.reason.startswith(SEEN[True])
+            checks.append((has_drifted, datetime.fromisoformat(read[2])))
+    return checks
 
 
 def _find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:
