@@ -60,7 +60,7 @@ bench-signals: setup  ## how many times faster than real time signal extraction 
 	@python benchmarks/signals.py
 
 # Packages that tokenizers needs for downloads; a server downloads nothing.
-NOT_SERVED := huggingface-hub hf-xet httpx2 httpcore2 truststore tqdm filelock
+NOT_SERVED := huggingface-hub hf-xet tqdm filelock
 SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
 lock: setup  ## resolve versions again and write them with their hashes
 	@uv pip compile pyproject.toml --extra dev --extra minilm --extra postgres --extra signing --universal --generate-hashes \

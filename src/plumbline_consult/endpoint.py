@@ -3,7 +3,7 @@
 import os
 from dataclasses import replace
 
-import httpx
+import httpx2
 
 from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
@@ -30,8 +30,8 @@ class EndpointClient:
         headers = {"content-type": "application/json", "accept-encoding": "identity"}
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
-        limits = httpx.Limits(max_connections=agent.max_parallel)
-        self._client = httpx.AsyncClient(headers=headers, limits=limits, timeout=None)  # noqa: S113
+        limits = httpx2.Limits(max_connections=agent.max_parallel)
+        self._client = httpx2.AsyncClient(headers=headers, limits=limits, timeout=None)
         self._url = f"{agent.base_url}/chat/completions"
 
     async def respond(self, messages: Messages) -> Reply:
@@ -40,21 +40,21 @@ class EndpointClient:
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
                 return await self._read(response, messages)
-        except httpx.ConnectError as error:
+        except httpx2.ConnectError as error:
             reason = clean_text(str(error))
             message = f"unreachable: no connection to base_url ({reason})"
             raise AgentError("unavailable", message, may_retry=True) from None
-        except httpx.TransportError:
+        except httpx2.TransportError:
             message = "the connection ended before the response was complete"
             raise AgentError("unavailable", message, may_retry=True) from None
-        except (httpx.HTTPError, httpx.InvalidURL):
+        except (httpx2.HTTPError, httpx2.InvalidURL):
             raise AgentError("refused", "the request cannot be sent; check base_url") from None
 
     async def close(self) -> None:
         """Close the connections."""
         await self._client.aclose()
 
-    async def _read(self, response: httpx.Response, messages: Messages) -> Reply:
+    async def _read(self, response: httpx2.Response, messages: Messages) -> Reply:
         status = response.status_code
         if status == 200:
             raw = await _read_body(response, MAX_BODY)
@@ -70,13 +70,13 @@ class EndpointClient:
             retry_after_s=_read_seconds(response.headers.get("retry-after", "")),
         )
 
-    async def _describe_status(self, response: httpx.Response) -> str:
+    async def _describe_status(self, response: httpx2.Response) -> str:
         status = response.status_code
         if status in REMEDIES:  # such bodies repeat parts of the key
             return f"HTTP {status}: {REMEDIES[status]}"
         try:
             text = read_error_message(await _read_body(response, MAX_ERROR_BODY))
-        except (AgentError, httpx.HTTPError):
+        except (AgentError, httpx2.HTTPError):
             text = ""
         text = self._hide_key(text)
         return f"HTTP {status}: {clean_text(text)}" if text else f"HTTP {status}"
@@ -115,7 +115,7 @@ def _read_seconds(retry_after: str) -> float:
     return float(retry_after[:10]) if retry_after.isascii() and retry_after.isdecimal() else 0.0
 
 
-async def _read_body(response: httpx.Response, limit: int) -> bytes:
+async def _read_body(response: httpx2.Response, limit: int) -> bytes:
     raw = bytearray()  # not a list of parts: millions of a byte each would fill the memory
     async for part in response.aiter_raw():
         raw += part
