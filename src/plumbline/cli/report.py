@@ -10,13 +10,11 @@ import typer
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.task import Columns
 from plumbline.process.files import digest_path, read_json, read_json_object
 from plumbline.registry import local_files
 from plumbline.terminal.console import out, print_lines, print_plain
 
 EXAMPLE = "plumbline report --markdown"
-MAX_EXAMPLE = 300  # characters of a row of the user's data that is shown as an example
 
 
 def show_report(
@@ -98,21 +96,10 @@ def _name_example() -> str:
 
 
 def _quote_example() -> str:
-    """Quote a row of the user's validation split, or the task's example, as one shell argument.
-
-    It is a bare string, else JSON.
-    """
+    """Quote the task's example as one shell argument: a bare string, else JSON."""
     from plumbline.contract.loading import load_params, load_task
 
-    task = load_task(load_params(layout.PARAMS).task)
-    try:
-        own = _quote_row(task.data.read_inputs(layout.EXAMPLES, "validation"))
-    except (PlumblineError, OSError, LookupError):  # the examples are not in every checkout
-        own = ""
-    return own if 0 < len(own) <= MAX_EXAMPLE and own.isprintable() else _quote_row(task.example)
-
-
-def _quote_row(columns: Columns) -> str:
+    columns = load_task(load_params(layout.PARAMS).task).example
     inputs = {name: values[0] for name, values in columns.items()}
     if len(inputs) > 1:
         return shlex.quote(json.dumps(inputs, ensure_ascii=False))
