@@ -135,13 +135,6 @@ class Journal:
             self.connection.execute(self._table.insert().values(**asdict(entry)))
         return entry
 
-    def require_append(self) -> None:
-        """Raise what the database raises where it accepts no entry of this user; none is added."""
-        texts = {field.name: "" for field in fields(Entry)} | {"number": 0}
-        with self.connection.begin() as transaction:
-            self.connection.execute(self._table.insert().values(texts))
-            transaction.rollback()
-
 
 def find_broken_entry(entries: list[Entry]) -> int | None:
     """The position of the first entry that is not what was written, or None."""

@@ -189,16 +189,6 @@ class CanarySlot:
         self._run_in_background(self.record_return())
 
 
-def find_recording_problem() -> str | None:
-    """Say why the journal would not take a return; None where it would."""
-    try:
-        with journal.lock_journal() as locked:
-            locked.require_append()
-    except (PlumblineError, OSError) as error:
-        return str(error)
-    return None
-
-
 def _append_to_journal(decision: Decision) -> None:
     """Append a return, unless another server returned this bundle first."""
     with journal.lock_journal() as locked:

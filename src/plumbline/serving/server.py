@@ -21,7 +21,6 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import log_format, request_log
 from plumbline.serving.added_routes import load_added_routes
-from plumbline.serving.canary import find_recording_problem
 from plumbline.serving.disagreement_limit import find_disagreement_limit
 from plumbline.serving.settings import Settings
 from plumbline.sources.request_folder import RequestFolder
@@ -108,18 +107,6 @@ def _fetch_versions(settings: Settings) -> None:
         print(  # noqa: T201  for a person
             f"canary: it may differ from the champion on {limit.share:.1%} of the rows "
             f"({limit.reason})",
-            flush=True,
-        )
-        _warn_of_journal()
-
-
-def _warn_of_journal() -> None:
-    """Say at the start that a return could not be recorded, not when the canary is returned."""
-    problem = find_recording_problem()
-    if problem:
-        print(  # noqa: T201  for a person
-            f"canary: if it is returned, the journal will not say so: {problem}. Give the account "
-            "of this server the right to add entries, then start it again",
             flush=True,
         )
 
