@@ -1,9 +1,8 @@
-"""Row groups end where their rows say, however the rows come."""
+"""Row groups have so many rows, however the rows come, and end early where rows are long."""
 
 import itertools
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,40 +13,34 @@ from plumbline.tables import parquet_batches
 from plumbline.tables.parquet_batches import BatchWriter
 
 SCHEMA = pa.schema([("text", pa.string())])
-ROWS, CHARS = 5, 12
+ROWS = 5
 
 
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    texts=st.lists(st.text(alphabet="ab", max_size=15), max_size=30),
-    cuts=st.lists(st.integers(0, 30), max_size=5),
-)
-def test_any_cut_gives_the_row_groups_of_one_row_after_another(
-    texts: list[str], cuts: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@given(size=st.integers(0, 30), cuts=st.lists(st.integers(0, 30), max_size=5))
+def test_any_cut_gives_the_same_file(
+    size: int, cuts: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parquet_batches, "BATCH_ROWS", ROWS)
-    monkeypatch.setattr(parquet_batches, "BATCH_CHARS", CHARS)
-    path = tmp_path / "rows.parquet"
-    places = [0, *sorted(cuts), len(texts)]
-    with BatchWriter(path, SCHEMA) as writer:
-        for start, end in itertools.pairwise(places):
-            own = texts[start:end]
-            sizes = np.array([len(text) for text in own], np.int64)
-            writer.add(pa.record_batch([pa.array(own, pa.string())], schema=SCHEMA), sizes)
-    with pq.ParquetFile(path) as file:
+    texts = [f"text {number}" for number in range(size)]
+    whole = write_texts(tmp_path / "whole.parquet", [texts])
+    places = [0, *sorted(min(cut, size) for cut in cuts), size]
+    parts = [texts[start:end] for start, end in itertools.pairwise(places)]
+    assert write_texts(tmp_path / "rows.parquet", parts).read_bytes() == whole.read_bytes()
+    with pq.ParquetFile(whole) as file:
         assert file.read()["text"].to_pylist() == texts
         groups = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-    assert groups == count_rows(texts)
+    assert groups == [*[ROWS] * (size // ROWS), size % ROWS]
 
 
-def count_rows(texts: list[str]) -> list[int]:
-    """Return how many rows each row group has; the last one takes what is left, or nothing."""
-    groups = [0]
-    size = 0
-    for text in texts:
-        groups[-1] += 1
-        size += len(text)
-        if groups[-1] == ROWS or size >= CHARS:
-            groups.append(0)
-            size = 0
-    return groups
+def test_long_rows_end_a_row_group_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet_batches, "BATCH_BYTES", 1000)
+    path = write_texts(tmp_path / "rows.parquet", [["a" * 400]] * 8)
+    assert pq.read_metadata(path).num_row_groups == 3
+
+
+def write_texts(path: Path, batches: list[list[str]]) -> Path:
+    with BatchWriter(path, SCHEMA) as writer:
+        for texts in batches:
+            writer.add(pa.record_batch([pa.array(texts, pa.string())], schema=SCHEMA))
+    return path

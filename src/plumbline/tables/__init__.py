@@ -6,7 +6,6 @@ formats        from an open file to rows, by the ending of its name
 byte_stream    bytes, decompressed and bounded
 text_lines     lines, decoded and bounded
 csv_files, jsonl_files, arrow_files   one module for each format
-csv_limits     the csv module's limit on cells, for all of plumbline
 parquet_batches   one Parquet file, in bounded memory
 split_files    the rows of a split in numbered Parquet files
 database       DuckDB, bounded

@@ -40,7 +40,7 @@ class ArrowTable:
         self.num_rows: int | None = None  # None: known when they were read
         self._num_read = 0
         with self._name_errors():
-            file = self._stack.enter_context(open_seekable(stream))
+            file = self._stack.enter_context(open_seekable(stream, name))
             if kind == "parquet":
                 self._file = pq.ParquetFile(file, buffer_size=READ_BYTES, pre_buffer=False)
                 self.num_rows = self._file.metadata.num_rows

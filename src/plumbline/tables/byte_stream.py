@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 BUFFER_BYTES = 2**20
 HEAD_BYTES = 200  # that are looked at before the file is read
-MAX_RATIO = 200  # decompressed to compressed; text is below 20, a decompression bomb above 1000
-RATIO_FROM = 64 * 2**20  # bytes decompressed before the ratio is checked
 GZIP_ENDING = ".gz"
 GZIP_MAGIC = b"\x1f\x8b"
 ZIP_MAGIC = b"PK\x03\x04"
@@ -43,8 +41,8 @@ def open_stream(
 
     Raises DataError for a Git LFS pointer, an archive or a page.
     """
-    wrap = _DecompressedFile if is_compressed(name) else _CheckedFile
-    stream: io.BufferedReader = io.BufferedReader(wrap(file, name, guard), BUFFER_BYTES)
+    raw = cast(IO[bytes], gzip.GzipFile(fileobj=file)) if is_compressed(name) else file
+    stream: io.BufferedReader = io.BufferedReader(_CheckedFile(raw, name, guard), BUFFER_BYTES)
     _check_head(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name)
     return stream
 
@@ -55,13 +53,13 @@ def is_compressed(name: str) -> bool:
 
 
 @contextmanager
-def open_seekable(stream: io.BufferedReader) -> Iterator[IO[bytes]]:
+def open_seekable(stream: io.BufferedReader, name: str) -> Iterator[IO[bytes]]:
     """Give the bytes of `stream` as a file that can be read from its end.
 
     That is the file behind the stream or, for a compressed one, a temporary copy.
     """
     raw = stream.raw
-    if isinstance(raw, _CheckedFile) and not isinstance(raw, _DecompressedFile):
+    if isinstance(raw, _CheckedFile) and not is_compressed(name):
         raw.seek(0)
         yield cast(IO[bytes], raw)
         return
@@ -128,23 +126,3 @@ class _CheckedFile(io.RawIOBase):
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
-
-
-class _DecompressedFile(_CheckedFile):
-    """The content of a gzip file; a decompression bomb is stopped."""
-
-    def __init__(self, file: IO[bytes], name: str, guard: Guard) -> None:
-        super().__init__(cast(IO[bytes], gzip.GzipFile(fileobj=file)), name, guard)
-        self._compressed = file
-        self._num_bytes = 0
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        """Fill the start of `buffer`, and compare the size so far with the compressed size."""
-        size = super().readinto(buffer)
-        self._num_bytes += size
-        if self._num_bytes > RATIO_FROM and self._num_bytes > MAX_RATIO * self._compressed.tell():
-            raise DataError(
-                f"{self._name}: grew to more than {MAX_RATIO} times its size when decompressed; "
-                "if that is intended, decompress it yourself"
-            )
-        return size

@@ -8,13 +8,17 @@ from collections.abc import Iterator, Sequence
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.columns import find_columns
-from plumbline.tables.csv_limits import allow_wide_cells
 from plumbline.tables.jsonl_files import refuse_json
 from plumbline.tables.records import ReadRequest, SourceRow
 from plumbline.tables.text_lines import MAX_LINE, DecodedLines
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line that spreadsheets write
+FASTTEXT = "__label__"  # begins each line of its files
+CONVERT_FASTTEXT = (
+    "python -c \"import csv, sys; w = csv.writer(sys.stdout); w.writerow(['label', 'text']); "
+    "w.writerows(line.strip().removeprefix('__label__').split(' ', 1) for line in sys.stdin)\""
+)
 CUT_SAMPLE = "unexpected end of data"  # how the csv module says it
 
 # The line that each record begins on, its cells, and whether bytes were replaced in it.
@@ -42,6 +46,11 @@ class CsvRecords:
         self._repeats: list[int] = []  # lines of the header
         first_line = next(self._lines, "")
         refuse_json(first_line, name)
+        if first_line.startswith(FASTTEXT):
+            raise DataError(
+                f"{name}: lines of fastText, not CSV; convert them: "
+                f"{CONVERT_FASTTEXT} < {name} > texts.csv"
+            )
         declared = DECLARED.fullmatch(first_line.rstrip("\r\n"))
         if declared:
             first_line = next(self._lines, "")
@@ -80,27 +89,27 @@ class CsvRecords:
 
     def _parse(self, first_line: str, skips_blanks: bool) -> Iterator[Record]:
         """Yield each record that is not an empty line."""
-        with allow_wide_cells(MAX_LINE):
-            reader = csv.reader(
-                itertools.chain([first_line], self._lines),
-                delimiter=self.delimiter,
-                strict=True,
-                skipinitialspace=skips_blanks,
-            )
-            begin = self._lines.number
-            while True:
-                try:
-                    cells = next(reader)
-                except StopIteration:
-                    return
-                except csv.Error as error:
-                    raise DataError(
-                        _explain_error(error, self._name, begin, self._lines.number)
-                    ) from None
-                repaired = self._lines.take_repaired()
-                if cells:
-                    yield begin, cells, repaired
-                begin = self._lines.number + 1
+        csv.field_size_limit(MAX_LINE)  # 131,072 by default
+        reader = csv.reader(
+            itertools.chain([first_line], self._lines),
+            delimiter=self.delimiter,
+            strict=True,
+            skipinitialspace=skips_blanks,
+        )
+        begin = self._lines.number
+        while True:
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error as error:
+                raise DataError(
+                    _explain_error(error, self._name, begin, self._lines.number)
+                ) from None
+            repaired = self._lines.take_repaired()
+            if cells:
+                yield begin, cells, repaired
+            begin = self._lines.number + 1
 
     def _explain_cells(self, number: int, num_cells: int) -> str:
         num_names = len(self.header)

@@ -6,62 +6,34 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
 BATCH_ROWS = 8192  # of a row group, at most, and of what is read of one at once
-BATCH_CHARS = 8 * 2**20
+BATCH_BYTES = 8 * 2**20
 
 
 class BatchWriter(AbstractContextManager["BatchWriter"]):
-    """Rows for one Parquet file; where its row groups end follows from the rows alone."""
+    """Rows for one Parquet file; its row groups have BATCH_ROWS rows, or BATCH_BYTES and more."""
 
     def __init__(self, path: Path, schema: "pa.Schema") -> None:
         import pyarrow.parquet as pq
 
-        self._schema = schema
-        self._waiting: list[pa.RecordBatch]
-        self._begin()
+        self._waiting = schema.empty_table()
         self._writer = pq.ParquetWriter(path, schema, compression="zstd")
 
-    def add(self, rows: "pa.RecordBatch", sizes: "np.ndarray") -> None:
-        """Take any number of rows, of this schema; `sizes` says about what each of them holds.
+    def add(self, rows: "pa.RecordBatch") -> None:
+        """Take any number of rows of the schema."""
+        import pyarrow as pa
 
-        A row group ends with the row that makes it BATCH_ROWS long, or BATCH_CHARS large.
-        """
-        while rows.num_rows:
-            end = self._find_end(sizes)
-            self._waiting.append(rows.slice(0, end))
-            self._num_rows += len(sizes[:end])
-            self._size += int(sizes[:end].sum())
-            if self._num_rows >= BATCH_ROWS or self._size >= BATCH_CHARS:
-                self._flush()
-            rows = rows.slice(end)
-            sizes = sizes[end:]
+        self._waiting = pa.concat_tables([self._waiting, pa.Table.from_batches([rows])])
+        while self._waiting.num_rows >= BATCH_ROWS or self._waiting.nbytes >= BATCH_BYTES:
+            self._writer.write_table(self._waiting.slice(0, BATCH_ROWS).combine_chunks())
+            self._waiting = self._waiting.slice(BATCH_ROWS)
 
     def __exit__(self, kind: object, *_: object) -> None:
         if kind is None:
-            self._flush()
+            self._writer.write_table(self._waiting.combine_chunks())
         self._writer.close()
-
-    def _find_end(self, sizes: "np.ndarray") -> int:
-        """Return how many of these rows the row group takes, at most: those until it is full."""
-        full = int(sizes.cumsum().searchsorted(BATCH_CHARS - self._size)) + 1
-        return min(full, BATCH_ROWS - self._num_rows)
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        self._writer.write_batch(pa.concat_batches(self._waiting))
-        self._begin()
-
-    def _begin(self) -> None:
-        import pyarrow as pa
-
-        empty = [pa.array([], field.type) for field in self._schema]
-        self._waiting = [pa.record_batch(empty, schema=self._schema)]
-        self._num_rows = 0
-        self._size = 0
 
 
 def read_row_groups(

@@ -12,7 +12,6 @@ from plumbline.contract.errors import DataError, explain_damage
 from plumbline.tables.parquet_batches import BATCH_ROWS, BatchWriter, read_row_groups
 
 if TYPE_CHECKING:
-    import numpy as np
     import pyarrow as pa
 
 FILE_ROWS = 50_000  # of each file of a split but the last
@@ -84,17 +83,16 @@ class SplitWriter(AbstractContextManager["SplitWriter"]):
         self._num_files = 0
         self._begin()
 
-    def add(self, rows: "pa.RecordBatch", sizes: "np.ndarray") -> None:
-        """Take any number of rows of the schema; `sizes` says about what each of them holds."""
+    def add(self, rows: "pa.RecordBatch") -> None:
+        """Take any number of rows of the schema."""
         while rows.num_rows:
             if self._num_rows == FILE_ROWS:
                 self._writer.__exit__(None)
                 self._begin()
             room = FILE_ROWS - self._num_rows
-            self._writer.add(rows.slice(0, room), sizes[:room])
+            self._writer.add(rows.slice(0, room))
             self._num_rows += min(room, rows.num_rows)
             rows = rows.slice(room)
-            sizes = sizes[room:]
 
     def __exit__(self, *error: Any) -> None:
         self._writer.__exit__(*error)

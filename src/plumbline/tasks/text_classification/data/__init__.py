@@ -1,15 +1,16 @@
 """From any source to examples that stages and models read back."""
 
-from plumbline.tasks.text_classification.data.chosen_rows import count_rows, read_rows
 from plumbline.tasks.text_classification.data.ingestion import ingest
 from plumbline.tasks.text_classification.data.normalisation import digest_text, normalise
 from plumbline.tasks.text_classification.data.permutation import shuffle_labels
 from plumbline.tasks.text_classification.data.storage import (
+    count_rows,
     has_label_sets,
     list_rows,
     read_batches,
     read_inputs,
     read_label_sets,
+    read_rows,
     read_split,
 )
 

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from plumbline.contract.task import LABEL_SET
 from plumbline.tables.split_files import write_split
-from plumbline.tasks.text_classification.data.chosen_rows import count_rows, read_rows
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
-from plumbline.tasks.text_classification.data.storage import has_label_sets
+from plumbline.tasks.text_classification.data.storage import count_rows, has_label_sets, read_rows
 
 
 def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:

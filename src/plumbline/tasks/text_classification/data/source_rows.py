@@ -6,7 +6,7 @@ A column whose name begins with # is for ingest alone: no column of data has suc
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from plumbline.tables.parquet_batches import BATCH_CHARS, BATCH_ROWS
+from plumbline.tables.parquet_batches import BATCH_BYTES, BATCH_ROWS
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def batch_rows(rows: Iterable[ReadRow], num_values: int) -> "Iterator[pa.RecordB
     for row in rows:
         waiting.append((*row[:-1], *(row.values or ("",) * num_values)))
         size += len(row.text)
-        if len(waiting) >= BATCH_ROWS or size >= BATCH_CHARS:
+        if len(waiting) >= BATCH_ROWS or size >= BATCH_BYTES:
             yield build_batch()
             waiting.clear()
             size = 0

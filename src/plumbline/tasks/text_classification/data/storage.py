@@ -5,10 +5,13 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.errors import explain_damage
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
 from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tables.split_files import (
+    REMEDY,
     SplitWriter,
+    count_file_rows,
     list_file_columns,
     list_files,
     read_file,
@@ -31,6 +34,25 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
     import pyarrow as pa
 
     return pa.concat_tables(read_file(path, columns) for path in list_files(examples, split))
+
+
+def count_rows(examples: Path, split: str) -> int:
+    """Return the number of rows of one split."""
+    return sum(map(count_file_rows, list_files(examples, split)))
+
+
+def read_rows(
+    examples: Path, split: str, numbers: Sequence[int], columns: Sequence[str] | None = None
+) -> "pa.Table":
+    """Read the rows of one split that have these numbers, from 0 on, in the order of `numbers`."""
+    import pyarrow as pa
+    from pyarrow import dataset
+
+    files = list_files(examples, split)
+    with explain_damage(files[0], REMEDY):
+        rows = dataset.dataset(files, format="parquet")
+        chosen = rows.take(pa.array(numbers, pa.int64()), columns=columns)
+    return chosen.cast(pa.schema([(name, pa.string()) for name in chosen.column_names]))
 
 
 def read_batches(
@@ -101,7 +123,6 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
 
     def add(self, rows: "pa.RecordBatch") -> None:
         """Write rows, as `RowDivision` returns them."""
-        import numpy as np
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -110,11 +131,10 @@ class ExampleWriter(AbstractContextManager["ExampleWriter"]):
             pa.record_batch([columns[name] for name in schema.names], schema)
             for schema in self._schemas
         )
-        self._manifest.add(manifest, np.zeros(len(rows), np.int64))
-        lengths = columns["length"]
+        self._manifest.add(manifest)
         for split, writer in self._splits.items():
             is_own = pc.equal(rows["split"], split)
-            writer.add(examples.filter(is_own), lengths.filter(is_own).to_numpy())
+            writer.add(examples.filter(is_own))
 
     def _build_columns(self, rows: "pa.RecordBatch") -> "dict[str, pa.Array]":
         """Return what both schemas name, and more."""
