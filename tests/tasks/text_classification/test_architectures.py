@@ -29,6 +29,7 @@ from plumbline.tasks.text_classification.models.encoder import (
 )
 from plumbline.tasks.text_classification.params import PretrainedConfig, TextParams
 from plumbline.tasks.text_classification.predictor import load
+from plumbline.tasks.text_classification.scoring.answers import collect_answers
 from plumbline.training import fitting
 
 CANDIDATE = "tiny"
@@ -70,8 +71,10 @@ def test_a_supported_encoder_is_trained_exported_and_answers(
     assert config["served"] == "int8"
     for form in ("fp32", "int8"):
         predictor = load(tmp_path / "bundle", form)
-        answers[form] = predictor.compute_probabilities(texts)
-        alone = np.concatenate([predictor.compute_probabilities([text]) for text in texts[:8]])
+        answers[form] = collect_answers(predictor, texts, 99).probabilities
+        alone = np.concatenate(
+            [collect_answers(predictor, [text], 99).probabilities for text in texts[:8]]
+        )
         np.testing.assert_allclose(alone, answers[form][:8], atol=1e-6)
     np.testing.assert_allclose(answers["int8"], answers["fp32"], atol=0.1)
 

@@ -17,6 +17,7 @@ from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
+from plumbline.tasks.text_classification.scoring.answers import collect_answers
 
 KINDS = ("ensemble", "linears")
 TOLERANCE = 1e-6
@@ -60,7 +61,9 @@ def test_the_answer_is_that_of_the_mean_of_the_members(
     assert logits.shape == (len(texts), 3, 3)
     odds = np.exp(logits / members.temperature)
     mean = (odds / odds.sum(axis=2, keepdims=True)).mean(axis=1)
-    np.testing.assert_allclose(members.compute_probabilities(texts), mean, atol=TOLERANCE)
+    np.testing.assert_allclose(
+        collect_answers(members, texts, 99).probabilities, mean, atol=TOLERANCE
+    )
     best = [members.classes[number] for number in mean.argmax(axis=1)]
     assert members.predict({"text": texts})["label"] == best
 

@@ -19,6 +19,7 @@ from plumbline.tasks.text_classification.data import label_sets, read_split, shu
 from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.models.classifier import compute_losses
 from plumbline.tasks.text_classification.models.label_decisions import choose_label_thresholds
+from plumbline.tasks.text_classification.scoring.answers import collect_answers
 
 NAMES = sorted(WORDS)
 
@@ -95,7 +96,9 @@ def test_labels_are_those_above_their_thresholds(
     assert tagger.thresholds is not None
     answers = tagger.predict({"text": texts}, top_k=99)
     probabilities = 1 / (1 + np.exp(-tagger.compute_logits(texts) / tagger.temperature))
-    np.testing.assert_allclose(tagger.compute_probabilities(texts), probabilities, atol=1e-9)
+    np.testing.assert_allclose(
+        collect_answers(tagger, texts, 99).probabilities, probabilities, atol=1e-9
+    )
     for row, labels in enumerate(answers["labels"]):
         given = probabilities[row] >= tagger.thresholds
         assert labels == [name for name, is_given in zip(NAMES, given, strict=True) if is_given]

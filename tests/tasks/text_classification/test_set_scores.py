@@ -20,6 +20,7 @@ from plumbline.tasks.text_classification import expectations, predictor, scoring
 from plumbline.tasks.text_classification.data import ingest, read_label_sets, read_split
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels
 from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.scoring.answers import collect_answers
 from plumbline.tasks.text_classification.scoring.baselines import SetBaseline
 from plumbline.tasks.text_classification.scoring.chosen_metric import compute_jaccard
 
@@ -59,7 +60,7 @@ def test_metrics_agree_with_sklearn(trained: Path, texts: list[str]) -> None:
     assert found.metrics["macro_f1"] == pytest.approx(f1_score(truth, given, average="macro"))
     jaccard = jaccard_score(truth, given, average="samples", zero_division=1)
     assert found.metrics["jaccard"] == pytest.approx(jaccard)
-    probabilities = tagger.compute_probabilities(texts)
+    probabilities = collect_answers(tagger, texts, 99).probabilities
     losses = -np.log(np.where(truth == 1, probabilities, 1 - probabilities)).sum(axis=1)
     np.testing.assert_allclose(found.per_example["nll"], losses)
     assert found.tables["per_class"]["num_rows"].tolist() == truth.sum(axis=0).tolist()

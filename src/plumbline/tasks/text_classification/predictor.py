@@ -128,14 +128,6 @@ class Predictor:
             answers["labels"] = best["labels"]
         return answers
 
-    def compute_probabilities(self, texts: Sequence[str]) -> np.ndarray:
-        """Return the probability of each class, or label, shape (texts, classes), float64.
-
-        Of an ensemble it is the mean of the members'.
-        """
-        mean: np.ndarray = self._compute_member_probabilities(texts).mean(axis=1)
-        return mean
-
     def compute_logits(self, texts: Sequence[str]) -> np.ndarray:
         """Return the model's output before scaling, shape (texts, classes), float64.
 
