@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import numpy_helper
 from tests.support.small_texts import (
     LIMITS,
     accept_small_splits,
@@ -20,7 +19,6 @@ from plumbline.contract.params import Parity
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, forms
 from plumbline.tasks.text_classification.models.export import fit_temperature
-from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.tasks.text_classification.scoring.answers import collect_answers
 from plumbline.training import fitting
@@ -31,36 +29,6 @@ FORMS = {"int8": "model.int8.onnx", "fp32": "model.onnx"}
 # condition on the processor stands around them in core/providers/cpu/cpu_execution_provider.cc and
 # contrib_ops/cpu/cpu_contrib_kernels.cc. docs/OperatorKernels.md there lists the types.
 ON_EVERY_CPU = {"DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger"}
-
-
-def test_a_reshape_to_the_same_shape_is_dropped_and_others_are_kept() -> None:
-    shapes = {"joined": [0, 0, 16], "split": [0, 0, 4, 4]}
-    floats = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["rows", "tokens", *sizes])
-        for name, sizes in {"x": [16], "y": [4, 4], "z": [16], "out": [4, 4]}.items()
-    ]
-    graph = helper.make_graph(
-        [
-            helper.make_node("Reshape", ["x", "split"], ["y"]),
-            helper.make_node("Reshape", ["y", "joined"], ["z"]),
-            helper.make_node("Relu", ["z"], ["r"]),
-            helper.make_node("Reshape", ["r", "split"], ["out"]),
-        ],
-        "reshapes",
-        [floats[0]],
-        [floats[3]],
-        [numpy_helper.from_array(np.array(sizes), name) for name, sizes in shapes.items()],
-        value_info=floats[1:3],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
-    x = np.random.default_rng(0).normal(size=(2, 3, 16)).astype(np.float32)
-    expected = onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0]
-    clean_graph(model)
-    assert [node.op_type for node in model.graph.node] == ["Relu", "Reshape"]
-    assert {weight.name for weight in model.graph.initializer} == {"split"}
-    np.testing.assert_array_equal(
-        onnxruntime.InferenceSession(model.SerializeToString()).run(None, {"x": x})[0], expected
-    )
 
 
 def build_policy(*names: str, max_loss: float = 0.01) -> forms.FormPolicy:

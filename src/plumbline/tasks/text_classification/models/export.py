@@ -17,7 +17,6 @@ from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
 from plumbline.tasks.text_classification.models.forms import FILES, FormPolicy, choose_form
-from plumbline.tasks.text_classification.models.graph_cleaning import clean_graph
 from plumbline.tasks.text_classification.models.label_decisions import (
     choose_label_thresholds,
     compute_losses,
@@ -153,8 +152,19 @@ def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
         )
     assert program is not None  # noqa: S101 (for the type checker: dynamo=True gives a program)
     graph = program.model_proto  # this property makes a new copy at each access
-    clean_graph(graph)
+    _remove_paths(graph)
+    del graph.graph.value_info[:]  # ONNX Runtime computes the shapes itself
     return graph
+
+
+def _remove_paths(model: Any) -> None:
+    """Remove what names source files, so that the digest is the model's."""
+    parts = [model]
+    for part in [model.graph, *model.functions]:
+        parts += [part, *part.node]
+    for part in [*parts, *model.graph.input, *model.graph.output]:
+        del part.metadata_props[:]
+        part.doc_string = ""
 
 
 def _check_logits(logits: np.ndarray, expected: np.ndarray) -> None:
