@@ -220,7 +220,7 @@ def test_a_device_that_is_absent_is_named() -> None:
     wanted = "mps" if torch.cuda.is_available() else "cuda"
     with pytest.raises(ParamsError, match=rf"training\.device: {wanted} is not available"):
         hardware.choose_hardware(
-            Training(device=wanted, precision="auto", compile="auto", checkpoint_every_steps=1)
+            Training(device=wanted, precision="auto", checkpoint_every_steps=1)
         )
 
 
@@ -239,12 +239,12 @@ def test_the_flags_of_a_cpu_choose_the_precision(
 ) -> None:
     monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: flags)
     monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: instruction_set)
-    training = Training(device="cpu", precision="auto", compile="auto", checkpoint_every_steps=1)
+    training = Training(device="cpu", precision="auto", checkpoint_every_steps=1)
     assert hardware.choose_hardware(training).precision == expected
 
 
 def test_a_resumed_run_keeps_its_precision() -> None:
-    training = Training(device="cpu", precision="auto", compile="auto", checkpoint_every_steps=1)
+    training = Training(device="cpu", precision="auto", checkpoint_every_steps=1)
     other = "bf16" if hardware.choose_hardware(training).precision == "fp32" else "fp32"
     assert hardware.choose_hardware(training, earlier=other).precision == other
 

@@ -53,7 +53,6 @@ class Training(StrictModel):
 
     device: Literal["auto", "cuda", "mps", "cpu"]
     precision: Literal["auto", "bf16", "fp32"]
-    compile: Literal["auto", "on", "off"]
     checkpoint_every_steps: Annotated[int, Field(ge=1)]
 
 

@@ -47,8 +47,6 @@ def fit(
     if not state.finished:
         start = time.perf_counter()
         num_examples_before = state.num_examples
-        if hardware.compiled:
-            learner.module.compile(dynamic=True)
         with progress:
             loop.run()
         seconds = time.perf_counter() - start

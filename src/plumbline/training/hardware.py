@@ -25,7 +25,6 @@ class Hardware:
 
     device: Device
     precision: Precision
-    compiled: bool
 
 
 def choose_hardware(training: Training, earlier: Precision | None = None) -> Hardware:
@@ -38,8 +37,7 @@ def choose_hardware(training: Training, earlier: Precision | None = None) -> Har
         precision = training.precision
     else:
         precision = earlier or _choose_precision(device)
-    compiled = training.compile == "on" or (training.compile == "auto" and device == "cuda")
-    return Hardware(device, precision, compiled)
+    return Hardware(device, precision)
 
 
 def seed_generators(device: str, number: int) -> None:
