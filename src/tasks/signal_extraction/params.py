@@ -1,6 +1,5 @@
 """The types of params.yaml for signal extraction."""
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -17,14 +16,6 @@ Dropout = Annotated[float, Field(ge=0, lt=1)]
 # For the floor: positions at which a window may start, and these times its samples.
 MAX_POSITIONS = 10_000
 MAX_CELLS = 2_000_000
-
-
-def find_stride(window: int, sample_rate_hz: int) -> int:
-    """Return the least stride at which windows do not overlap and start at every phase of 1 s."""
-    for stride in itertools.count(window):
-        if math.gcd(stride, sample_rate_hz) == 1:
-            return stride
-    raise AssertionError("unreachable: count() does not end")
 
 
 class Range(StrictModel):
@@ -80,7 +71,7 @@ class PublishedMixture(Mixture):
             raise ValueError(
                 f"stride: {self.stride} shares a factor with sample_rate_hz "
                 f"({self.sample_rate_hz}), so that held-out windows would start at few of its "
-                f"phases; try {find_stride(self.stride, self.sample_rate_hz)}"
+                "phases; choose one that shares none"
             )
         return self
 

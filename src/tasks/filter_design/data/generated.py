@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.errors import DataError
-from tasks.filter_design.data.specifications import (
-    ORDERS,
-    Specification,
-    list_columns,
-)
+from tasks.filter_design.data.specifications import Specification, find_refusal
 from tasks.filter_design.data.theorem import compute_limit
 from tasks.filter_design.params import DrawRange, GeneratedSpecifications
-from tasks.filter_design.predictor.rows import read_specs
+from tasks.filter_design.predictor.rows import ORDERS
 
 LEAST_DB = 6.0  # a specification that asks for less is drawn again
 MAX_TRIES = 1000
@@ -47,11 +43,7 @@ def _find_fault(specification: Specification) -> str | None:
     asked = specification.min_attenuation_db
     if asked < LEAST_DB:
         return f"min_attenuation_db: {asked:g} dB is less than {LEAST_DB:g} dB"
-    try:
-        read_specs(list_columns([specification]))
-    except ValueError as error:
-        return str(error).removeprefix("row 0: ")
-    return None
+    return find_refusal(specification)
 
 
 def _draw_one(settings: GeneratedSpecifications, random: np.random.Generator) -> Specification:

@@ -5,24 +5,12 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
 from plumbline.tables.records import ReadRequest, WantedColumn
-from tasks.filter_design.data.specifications import (
-    COLUMNS,
-    Specification,
-    parse_columns,
-)
+from tasks.filter_design.data.specifications import COLUMNS, Specification, accept_columns
 from tasks.filter_design.params import FilterData
-from tasks.filter_design.predictor.rows import read_specs
 
 TEXTS = ("kind", "series")
 EDGES = ("pass_hz", "stop_hz")
 REMEDY = "add the column; see `plumbline docs filter_design`"
-# Where a cell is empty or NaN; the file has the columns all the same.
-DEFAULTS: dict[str, Any] = {
-    "z0_ohm": 50.0,
-    "q_inductor": 100.0,
-    "q_capacitor": 1000.0,
-    "series": "E24",
-}
 
 
 def read_source(data: FilterData, notices: list[str]) -> list[Specification]:
@@ -43,30 +31,22 @@ def read_source(data: FilterData, notices: list[str]) -> list[Specification]:
 
 def _parse_row(values: Any, place: str) -> Specification:
     """Return the specification of one row, as the predictor accepts it."""
-    row = {name: _parse_cell(name, text) for name, text in zip(COLUMNS, values, strict=True)}
-    columns = {name: [value] for name, value in row.items()}
+    columns = {name: [_parse_cell(name, text)] for name, text in zip(COLUMNS, values, strict=True)}
     try:
-        read_specs(columns)
+        return accept_columns(columns)[0]
     except ValueError as error:
         message = str(error).removeprefix("row 0: ")
         raise DataError(f"{place}: {message}") from None
-    return parse_columns(columns)[0]
 
 
 def _parse_cell(name: str, text: str | None) -> Any:
     """Return the value of a cell; other text is kept, so that the predictor refuses it."""
     text = (text or "").strip()
-    if not text:
-        return DEFAULTS.get(name)
-    if name in TEXTS:
-        return text
+    if not text or name in TEXTS:
+        return text or None
     if name in EDGES:
         return [_parse_number(part) for part in text.split()]
-    number = _parse_number(text)
-    if number != number:  # NaN, which the predictor takes as left out
-        return DEFAULTS.get(name, number)
-    is_whole = isinstance(number, float) and number.is_integer()
-    return int(number) if name == "order" and is_whole else number
+    return _parse_number(text)
 
 
 def _parse_number(text: str) -> float | str:

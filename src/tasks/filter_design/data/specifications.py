@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from tasks.filter_design.predictor.rows import ORDERS, Spec, read_specs
+
 COLUMNS = (
     "kind",
     "pass_hz",
@@ -19,27 +21,15 @@ COLUMNS = (
     "q_capacitor",
     "series",
 )
-ORDERS = {"low-pass": (3, 5, 7), "high-pass": (3, 5, 7), "band-pass": (3,)}
 
 
 @dataclass(frozen=True)
-class Specification:
-    """One filter between equal terminations; frequencies in Hz.
+class Specification(Spec):
+    """One filter between equal terminations, as data and oracle see it; frequencies in Hz.
 
     `pass_hz` and `stop_hz` have one edge each, for a band-pass two, in ascending order. `order` is
     the number of reactive parts, for a band-pass of resonators; None: as few as meet the mask.
     """
-
-    kind: str
-    pass_hz: tuple[float, ...]
-    stop_hz: tuple[float, ...]
-    max_loss_db: float
-    min_attenuation_db: float
-    order: int | None
-    z0_ohm: float
-    q_inductor: float
-    q_capacitor: float
-    series: str
 
     @property
     def centre_hz(self) -> float:
@@ -85,24 +75,28 @@ def _list_value(value: Any) -> Any:
     return float(value) if isinstance(value, int) else value
 
 
+def accept_columns(columns: Mapping[str, Sequence[Any]]) -> list[Specification]:
+    """Return the specifications that the predictor reads in columns; ValueError names a bad row."""
+    return [Specification(**vars(spec)) for spec in read_specs(columns)]
+
+
+def find_refusal(specification: Specification) -> str | None:
+    """Say why the predictor refuses a specification; None if it accepts it."""
+    try:
+        read_specs(list_columns([specification]))
+    except ValueError as error:
+        return str(error).removeprefix("row 0: ")
+    return None
+
+
 def parse_columns(columns: Mapping[str, Sequence[Any]]) -> list[Specification]:
-    """Return the specifications that complete and valid columns hold, in order."""
+    """Return the specifications that complete columns hold, in order, accepted or not."""
     rows = zip(*(columns[name] for name in COLUMNS), strict=True)
     return [_parse_row(dict(zip(COLUMNS, row, strict=True))) for row in rows]
 
 
-def _parse_row(row: Mapping[str, Any]) -> Specification:
+def _parse_row(row: dict[str, Any]) -> Specification:
     order = row["order"]
     is_open = order is None or order != order  # NaN, in a table
-    return Specification(
-        kind=str(row["kind"]),
-        pass_hz=tuple(float(edge) for edge in row["pass_hz"]),
-        stop_hz=tuple(float(edge) for edge in row["stop_hz"]),
-        max_loss_db=float(row["max_loss_db"]),
-        min_attenuation_db=float(row["min_attenuation_db"]),
-        order=None if is_open else int(order),
-        z0_ohm=float(row["z0_ohm"]),
-        q_inductor=float(row["q_inductor"]),
-        q_capacitor=float(row["q_capacitor"]),
-        series=str(row["series"]),
-    )
+    edges = {name: tuple(map(float, row[name])) for name in ("pass_hz", "stop_hz")}
+    return Specification(**row | edges | {"order": None if is_open else int(order)})

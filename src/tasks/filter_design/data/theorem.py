@@ -12,7 +12,8 @@ system too.
 
 import math
 
-from tasks.filter_design.data.specifications import ORDERS, Specification
+from tasks.filter_design.data.specifications import Specification
+from tasks.filter_design.predictor.rows import ORDERS
 
 NUM_INTERVALS = 50  # of the passband, between the frequencies at which loss is looked at
 

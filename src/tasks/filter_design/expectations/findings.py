@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.task import SPLITS
 from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.split_rows import find_earlier_splits
-from tasks.filter_design.data import list_columns, name_rows, read_specifications
+from tasks.filter_design.data import name_rows, read_specifications
+from tasks.filter_design.data.specifications import find_refusal
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.predictor.rows import read_specs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +43,7 @@ def _find_faults(examples: Path) -> dict[tuple[str, str], str]:
         specifications = read_specifications(examples, split)
         names = name_rows(split, len(specifications))
         for name, specification in zip(names, specifications, strict=True):
-            try:
-                read_specs(list_columns([specification]))
-            except ValueError as error:
-                faults[split, name] = str(error).removeprefix("row 0: ")
+            refusal = find_refusal(specification)
+            if refusal:
+                faults[split, name] = refusal
     return faults

@@ -14,9 +14,9 @@ from tasks.filter_design.data import (
     list_columns,
     read_specifications,
 )
+from tasks.filter_design.data.specifications import find_refusal
 from tasks.filter_design.data.theorem import compute_limit, is_possible
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.predictor.rows import read_specs
 from tasks.filter_design.scoring.judgement import (
     iterate_answers,
     judge_specifications,
@@ -141,11 +141,7 @@ def _raise_impedance(one: Specification) -> Specification:
 
 def _is_accepted(one: Specification) -> bool:
     """Whether the predictor answers it: what follows from a row may be beyond its ranges."""
-    try:
-        read_specs(list_columns([one]))
-    except ValueError:
-        return False
-    return True
+    return find_refusal(one) is None
 
 
 def _ask(predictor: Predictor, specifications: Sequence[Specification]) -> list[dict[str, Any]]:

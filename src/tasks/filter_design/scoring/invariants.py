@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.task import Columns, Predictor
-from tasks.filter_design.data import Specification, parse_columns
-from tasks.filter_design.data.source import DEFAULTS
-from tasks.filter_design.data.specifications import COLUMNS
+from tasks.filter_design.data.specifications import Specification, accept_columns
 from tasks.filter_design.data.theorem import compute_limit, is_possible_on_grid
 from tasks.filter_design.scoring.judgement import find_fault, iterate_answers
 from tasks.filter_design.scoring.oracle import compute_loss, compute_margin, read_ladder
@@ -26,7 +24,7 @@ def check_answers(
     and response are what nodal analysis says; `meets_spec` follows from the margin, `possible` from
     the theorem; there are no more designs and calls than were asked for; yields are shares.
     """
-    specifications = parse_columns(_complete(columns))
+    specifications = accept_columns(columns)
     problems = []
     for row, answer in enumerate(iterate_answers(answers)):
         problem = _check_row(specifications[row], params, answer)
@@ -50,21 +48,6 @@ def build_longest_input(predictor: Predictor) -> dict[str, list[Any]]:
         "series": "E96",
     }
     return {name: [value] for name, value in row.items()}
-
-
-def _complete(columns: Columns) -> dict[str, list[Any]]:
-    """Return all columns, with the defaults where a value is left out."""
-    num_rows = len(columns["kind"])
-    complete = {}
-    for name in COLUMNS:
-        default = DEFAULTS.get(name)
-        values = columns.get(name, [None] * num_rows)
-        complete[name] = [default if _is_missing(value) else value for value in values]
-    return complete
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value is np.nan or (isinstance(value, float) and value != value)
 
 
 def _check_row(

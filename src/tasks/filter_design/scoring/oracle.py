@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from tasks.filter_design.data import Specification
-from tasks.filter_design.data.specifications import ORDERS
 from tasks.filter_design.data.theorem import NUM_INTERVALS
+from tasks.filter_design.predictor.rows import ORDERS
 
 NUM_STOP_POINTS, STOP_RANGE = 9, 5.0  # from each stop edge on, to so many times its frequency
 # Where a ladder of numbers is looked at: closest at both ends, where no dip has two neighbours.

@@ -8,7 +8,7 @@ import numpy as np
 
 from plumbline.contract.task import Predictor
 from tasks.filter_design.data import Specification, list_columns
-from tasks.filter_design.data.specifications import ORDERS
+from tasks.filter_design.predictor.rows import ORDERS
 from tasks.filter_design.scoring.judgement import Verdict, find_fault, iterate_answers
 from tasks.filter_design.scoring.oracle import (
     LadderDesign,
