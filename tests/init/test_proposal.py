@@ -18,7 +18,7 @@ def propose(
     length: int = 20,
     english: float = 0.3,
     source: str | dict[str, str | None] = "data/raw/a.csv",
-    majority: float | None = 0.3,
+    majority: float = 0.3,
     label: str | list[str] = "queue",
     separator: str | None = None,
 ) -> Proposal:
@@ -110,8 +110,6 @@ def test_a_floor_asks_for_more_than_the_most_frequent_class(tmp_path: Path) -> N
     assert load(unbalanced, tmp_path).evaluation.floor == 0.96
     assert load(propose(10_000, majority=0.999), tmp_path).evaluation.floor == 0.99
     assert any("in 95%; set what you need" in reason for reason in unbalanced.reasons)
-    unknown = propose(10_000, majority=None)  # in a record of 0.1.0
-    assert "floor: 0.80                   # least score" in unknown.text
 
 
 def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> None:

@@ -223,9 +223,6 @@ def test_what_cannot_be_upgraded_is_refused_with_a_remedy(router: Path, monkeypa
     monkeypatch.chdir(router / "src")
     refuse("plumbline init` did not make this folder; run `plumbline upgrade` at the top")
     monkeypatch.chdir(router)
-    monkeypatch.setattr(upgrade, "version", lambda name: "0.0.8")
-    refuse("plumbline 0.0.8 is installed, and this repository is of 0.0.9; install that or a later")
-    monkeypatch.setattr(upgrade, "version", lambda name: "0.1.0")
     record = Path(".plumbline-template.json")
     replace(record, '"num_rows"', '"number"')
     git("commit", "--quiet", "--all", "--message", "Another answer")
@@ -278,9 +275,3 @@ def test_a_task_that_does_not_fit_the_new_version_is_named(router: Path) -> None
     assert "GoneInThisVersion" in done.output
     assert "git reset --hard" in done.output
     assert not isinstance(done.exception, ImportError)
-
-
-@pytest.mark.parametrize("old", ["0.1.0rc1", "0.1.0.dev3", "0.1", "0.0.9"])
-def test_an_earlier_version_may_be_upgraded(old: str) -> None:
-    assert upgrade._parse_version(old) <= upgrade._parse_version("0.1.0")
-    assert upgrade._parse_version("0.1.1") > upgrade._parse_version(old)

@@ -27,7 +27,7 @@ class InitAnswers:
     num_rows: int
     long_text: int  # words and punctuation marks; 99 % of the texts have at most as many
     english: float  # share of words that are English function words
-    majority: float | None = None  # share of the most frequent class; 0.1.0 did not record it
+    majority: float  # share of the most frequent class
     label_separator: str | None = None  # of several labels in a cell; None: one column has one
     parts: Sequence[str] = ()  # that `plumbline add` brought
 

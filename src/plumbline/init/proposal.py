@@ -182,16 +182,15 @@ def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
     That is twice what the gate `baselines` asks for, of all rows: the test split has other shares
     of classes, and a floor that does not exceed the other gate's limit cannot fail.
     """
-    if answers.majority is not None:
-        gain = FLOOR_GAINS * limits["min_gain_over_baseline"]
-        lowest = answers.majority + gain * (1 - answers.majority)
-        floor = min(math.ceil(round(100 * lowest, 6)) / 100, HIGHEST_FLOOR)
-        has_sets = answers.label_separator is not None or not isinstance(answers.label, str)
-        kind = "set of labels" if has_sets else "class"
-        reason = (
-            f"always the most frequent {kind} is right in {answers.majority:.0%}; set what you need"
-        )
-        choices.set(limits, "evaluation", "floor", floor, reason)
+    gain = FLOOR_GAINS * limits["min_gain_over_baseline"]
+    lowest = answers.majority + gain * (1 - answers.majority)
+    floor = min(math.ceil(round(100 * lowest, 6)) / 100, HIGHEST_FLOOR)
+    has_sets = answers.label_separator is not None or not isinstance(answers.label, str)
+    kind = "set of labels" if has_sets else "class"
+    reason = (
+        f"always the most frequent {kind} is right in {answers.majority:.0%}; set what you need"
+    )
+    choices.set(limits, "evaluation", "floor", floor, reason)
 
 
 def _set_reach(choices: _Choices, params: Any, num_test: int) -> None:

@@ -17,8 +17,6 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from packaging.version import Version
-
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.loading import load_params
@@ -54,7 +52,6 @@ def upgrade_repository(folder: Path, *, check: bool = False, part: str | None = 
     record = read_record(folder)
     _require_clean(folder)
     old_wheel = _require_wheel(folder, record)
-    _refuse_downgrade(record)
     answers = _read_answers(record, folder)
     result = Upgrade(record.version, version("plumbline"))
     with TemporaryDirectory() as name:
@@ -130,20 +127,6 @@ def _require_wheel(folder: Path, record: TemplateRecord) -> Path:
             f"`git log -- wheels` finds it: bring it back, commit, then run `plumbline upgrade`"
         )
     return wheel
-
-
-def _refuse_downgrade(record: TemplateRecord) -> None:
-    installed = version("plumbline")
-    if _parse_version(installed) < _parse_version(record.version):
-        raise PlumblineError(
-            f"plumbline {installed} is installed, and this repository is of {record.version}; "
-            f"install that or a later one: pip install {record.wheel}"
-        )
-
-
-def _parse_version(text: str) -> Version:
-    """Return the release of a version; those that are made before it count as the release."""
-    return Version(Version(text).base_version)
 
 
 def _render_older(wheel: Path, record: TemplateRecord, target: Path, site: Path) -> None:
