@@ -53,22 +53,6 @@ def test_rows_that_are_not_utf_8_are_counted(tmp_path: Path) -> None:
     assert inspect_file(path, None, []).num_decoded == 1
 
 
-def test_other_formats_are_read(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = make_rows()
-    lines = [json.dumps(row | {"nested": [1]}) for row in rows]
-    (tmp_path / "a.jsonl").write_text("\n".join(lines))
-    check(inspect_file(tmp_path / "a.jsonl", None, []))
-    table = pa.Table.from_pylist([row | {"nested": [1]} for row in rows])
-    pq.write_table(table, tmp_path / "a.parquet")
-    check(inspect_file(tmp_path / "a.parquet", None, []))
-    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as file:
-        file.write_table(table)
-    check(inspect_file(tmp_path / "a.arrow", None, []))
-
-
 def test_a_column_of_a_usual_name_is_preferred_and_a_named_one_is_taken(tmp_path: Path) -> None:
     rows = [row | {"label": str(number % 2)} for number, row in enumerate(make_rows())]
     path = write_csv(tmp_path / "a.csv", rows)
@@ -152,21 +136,6 @@ def test_a_named_label_column_may_be_called_as_a_class_is(tmp_path: Path) -> Non
     message = refuse(path, "text")
     assert "no line with the names of the columns: 'spam'" in message
     assert "--label spam" in message
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "message"),
-    [
-        ("a.csv", f"{'x' * 200_000},queue", "no column can be the label"),
-        ("a.jsonl", "[" * 100_000, "a.jsonl:2: not a JSON object on one line: an array"),
-        ("a.jsonl", '{"a":' * 100_000, "a.jsonl:2: not a JSON object on one line (maximum"),
-    ],
-)
-def test_a_first_line_of_any_length_and_depth_is_read(
-    tmp_path: Path, name: str, first: str, message: str
-) -> None:
-    (tmp_path / name).write_text(f"{'' if name == 'a.csv' else chr(10)}{first}\nhi there,b\n")
-    assert message in refuse(tmp_path / name)
 
 
 SETS = [["billing"], ["login", "billing"], ["delivery"], ["login"], ["delivery", "login"], []]

@@ -242,22 +242,6 @@ def test_a_file_that_changes_during_the_run_is_in_no_listing(
     assert not (tmp_path / "out" / LISTING).exists()
 
 
-@pytest.mark.parametrize(
-    "edit", [{"output": None}, {"num_rows": "many"}, {"name": "other.csv"}, {"run": []}]
-)
-def test_an_edited_record_keeps_and_replaces_nothing(
-    model: Model, given: Path, tmp_path: Path, edit: dict[str, object]
-) -> None:
-    out = tmp_path / "out"
-    model.score_folder(given, out)
-    for record in (out / "_scored").glob("*.json"):
-        record.write_text(json.dumps(json.loads(record.read_text()) | edit))
-    first = read_bytes(out)
-    with pytest.raises(DataError, match="3 of 3 files could not be scored"):
-        model.score_folder(given, out)
-    assert read_bytes(out) == first
-
-
 def test_all_files_get_the_same_columns(model: Model, given: Path, tmp_path: Path) -> None:
     write(given / NAMES[0], {"text": ["refund"], "label": ["billing"]})
     with pytest.raises(DataError, match=f"{NAMES[0]}: column 'label' has the name of an answer"):
@@ -265,13 +249,6 @@ def test_all_files_get_the_same_columns(model: Model, given: Path, tmp_path: Pat
     model.score_folder(given, tmp_path / "named", prefix="predicted_")
     for name in NAMES:
         assert "predicted_label" in read(tmp_path / "named" / name)[0]
-
-
-def test_a_link_to_the_input_is_no_output(model: Model, given: Path, tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(given)
-    with pytest.raises(ParamsError, match="is, holds or lies in the input"):
-        model.score_folder(given, tmp_path / "link", overwrite=True)
-    assert not (given / "_scored").exists()
 
 
 def test_a_name_that_is_not_text_is_refused(model: Model, given: Path, tmp_path: Path) -> None:
