@@ -9,11 +9,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Drift, Retrain
-from plumbline.drift import decision, statistical_tests
+from plumbline.drift import check, decision, statistical_tests
 from plumbline.drift.arrays import measure_arrays
 from plumbline.drift.decision import DriftOutcome, SourceReading
+from plumbline.drift.window import RowWindow
 from plumbline.registry.journal import Entry
+from plumbline.registry.reader.addresses import parse_address
+from plumbline.registry.reader.stores import build_absent_error
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 
 ALPHA, MIN_EFFECT = 0.05, 0.1
@@ -36,6 +40,16 @@ def rows(seed: int, size: int = 500, **changes: object) -> pd.DataFrame:
         }
     )
     return made.assign(**changes)
+
+
+def test_a_misspelt_label_or_alias_is_suggested() -> None:
+    window = RowWindow(rows(1).assign(label="a"), "a.csv")
+    with pytest.raises(ParamsError, match=r"--label labl: a.csv has no such column .*mean label"):
+        check._name_label(window, "labl", "a.csv", None)  # type: ignore[arg-type]
+    misspelt = build_absent_error(parse_address("models:/m@champoin"))
+    assert "no version has the alias champoin (did you mean champion?)" in str(misspelt)
+    absent = build_absent_error(parse_address("models:/m@champion"))
+    assert "did you mean" not in str(absent)
 
 
 def drifted(old: pd.DataFrame, new: pd.DataFrame) -> dict[str, str]:

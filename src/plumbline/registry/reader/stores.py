@@ -53,7 +53,8 @@ class RegistryStore(Protocol):
 def build_absent_error(address: VersionAddress) -> AbsentVersionError:
     """The error for a version that the registry does not have."""
     if address.alias:
-        hint = suggest_nearest(address.alias, [CHAMPION, CHALLENGER])
+        known = [CHAMPION, CHALLENGER]
+        hint = "" if address.alias in known else suggest_nearest(address.alias, known)
         reason = f"no version has the alias {address.alias}{hint}"
     else:
         reason = f"there is no version {address.number}"
