@@ -85,7 +85,7 @@ def _check(
     summary = manifest.summarise()
     announce("looks for copies, leaks and traces of the label")
     table = task.expectations.build_table(params, layout.EXAMPLES, manifest, source)
-    checks = suite.build_suite(params, task, summary.list_held_out())
+    checks = suite.build_suite(params, task, manifest.read_held_out())
     announce(f"checks {len(checks)} expectations by Great Expectations")
     results = runner.run_checks(table, checks)
     report = _build_report(results, summary, source, runner.digest_suite(checks))

@@ -81,14 +81,3 @@ class ManifestSummary:
     def count_labels(self, split: str) -> Counter[str]:
         """Return the rows of each label in a split."""
         return Counter({label: size for (own, label), size in self.sizes.items() if own == split})
-
-    def list_held_out(self) -> "pd.DataFrame":
-        """Return split and label of the rows that `Manifest.read_held_out` returns, in any order.
-
-        Checks of the data follow from either table: the gate `accepted` compares them.
-        """
-        import pandas as pd
-
-        kinds = pd.DataFrame(list(self.sizes), columns=["split", "label"])
-        sizes = [1 if split == "train" else size for (split, _), size in self.sizes.items()]
-        return kinds.loc[kinds.index.repeat(sizes)].reset_index(drop=True)

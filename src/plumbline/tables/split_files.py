@@ -45,20 +45,12 @@ def read_file_batches(
         yield from read_row_groups(path, columns)
 
 
-def list_file_columns(path: Path) -> list[str]:
-    """Return the names of the columns."""
+def read_metadata(path: Path) -> Any:
+    """Return what Parquet says of a file: columns (`schema.names`) and `num_rows`."""
     import pyarrow.parquet as pq
 
     with explain_damage(path, REMEDY):
-        return list(pq.read_schema(path).names)
-
-
-def count_file_rows(path: Path) -> int:
-    """Return the number of rows."""
-    import pyarrow.parquet as pq
-
-    with explain_damage(path, REMEDY):
-        return int(pq.read_metadata(path).num_rows)
+        return pq.read_metadata(path)
 
 
 def write_split(folder: Path, split: str, table: "pa.Table") -> None:

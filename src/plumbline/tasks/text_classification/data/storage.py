@@ -11,11 +11,10 @@ from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tables.split_files import (
     REMEDY,
     SplitWriter,
-    count_file_rows,
-    list_file_columns,
     list_files,
     read_file,
     read_file_batches,
+    read_metadata,
 )
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_content, digest_text
@@ -38,7 +37,7 @@ def read_split(examples: Path, split: str, columns: list[str] | None = None) -> 
 
 def count_rows(examples: Path, split: str) -> int:
     """Return the number of rows of one split."""
-    return sum(map(count_file_rows, list_files(examples, split)))
+    return sum(read_metadata(path).num_rows for path in list_files(examples, split))
 
 
 def read_rows(
@@ -68,7 +67,7 @@ def read_batches(
 
 def has_label_sets(examples: Path, split: str) -> bool:
     """Whether the label of a row is the text of a set of labels; ingest lists them then."""
-    return LABEL_SET in list_file_columns(list_files(examples, split)[0])
+    return LABEL_SET in read_metadata(list_files(examples, split)[0]).schema.names
 
 
 def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
