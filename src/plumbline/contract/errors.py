@@ -91,5 +91,5 @@ def explain_damage(path: Path, remedy: str = "run `dvc repro ingest`") -> Iterat
     """Raise DataError, with what to do, where the block cannot read the file `path`."""
     try:
         yield
-    except (OSError, ValueError, TypeError, LookupError, NotImplementedError) as error:
+    except (OSError, ValueError, TypeError, LookupError, RuntimeError) as error:
         raise DataError(f"{path}: cannot be read ({error}); {remedy}") from None
