@@ -11,7 +11,6 @@ import argparse
 import ast
 import io
 import re
-import statistics
 import sys
 import tokenize
 from collections import Counter, defaultdict
@@ -30,11 +29,6 @@ DENSITY = {"comprehensions": 25, "conditional expressions": 10, "tokens": 7_500}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 PREFIXES = ("is", "has", "num")  # the names that begin with no verb, by convention
 CONVERTERS = ("as", "to", "from", "on", "with")  # as_text, to_json, on_epoch_end
-IRREGULAR = """
-    begun bound built chosen cut drawn driven found given gone grown held kept known laid learned
-    left lost made meant met put read said seen sent set shown sorted spent stood taken thrown told
-    torn undone written worn
-"""
 # Words that a reader cannot search for; in brackets what to write.
 IDIOMS = re.compile(
     r"(?<!there )\bis no (?!longer|more|better|such|need)"  # X is no Y (not a Y, not a valid Y)
@@ -100,13 +94,6 @@ def is_verb_first(name: str) -> bool:
     return words[0] in VERBS
 
 
-def is_participle(name: str) -> bool:
-    """Whether a function is named by what was done (`told`, `settled`) in place of what it does."""
-    words = name_words(name)
-    first = words[0] if words else ""
-    return not is_verb_first(name) and (first in IRREGULAR.split() or first.endswith("ed"))
-
-
 def list_repeated_classes(modules: list[Module]) -> dict[str, list[Path]]:
     """Map each class name that more than one module defines to those modules."""
     places: dict[str, list[Path]] = defaultdict(list)
@@ -146,83 +133,23 @@ def weigh_density(modules: list[Module]) -> Iterator[Weight]:
         yield Weight(f"{name} per 1,000 lines", round(1000 * counts[name] / num_lines), limit)
 
 
-def map_rooms(folder: Path) -> dict[str, set[str]]:
-    """Map each room (a folder or file at the top of the package) to the rooms that it imports."""
-    import grimp
-
-    sys.path.insert(0, str(folder.parent))
-    graph = grimp.build_graph(folder.name, cache_dir=None, exclude_type_checking_imports=True)
-    rooms: dict[str, set[str]] = defaultdict(set)
-    for module in graph.modules - {folder.name}:
-        room = module.split(".")[1]
-        rooms[room] |= set()
-        for imported in graph.find_modules_directly_imported_by(module):
-            other = imported.partition(".")[2].partition(".")[0]
-            if other and other != room:
-                rooms[room].add(other)
-    return dict(rooms)
-
-
-def num_floors(rooms: dict[str, set[str]]) -> int:
-    """Count the rooms on the longest way down; -1 where the ways run in a circle."""
-    heights: dict[str, int] = {}
-
-    def measure(room: str, above: tuple[str, ...]) -> int:
-        if room in above:
-            return -1
-        if room not in heights:
-            below = [measure(other, (*above, room)) for other in rooms.get(room, ())]
-            heights[room] = -1 if -1 in below else 1 + max(below, default=0)
-        return heights[room]
-
-    return max(measure(room, ()) for room in rooms)
-
-
-def list_counts(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield each count of the package in `folder`, with its name."""
+def list_counts(folder: Path) -> Iterator[tuple[str, int]]:
+    """Yield counts of the package in `folder`, with their names."""
     modules = read_package(folder)
     functions = [function for module in modules for function in module.functions()]
     named = [function for function in functions if not is_named_by_a_rule_of_its_own(function)]
     sizes = [function.end_lineno - function.lineno + 1 for function in functions]  # type: ignore[operator]
-    yield "functions", str(len(functions))
-    yield "lines of a function: median", f"{statistics.median(sizes):.0f}"
-    yield "lines of a function: 90th percentile", f"{statistics.quantiles(sizes, n=10)[-1]:.0f}"
-    yield f"functions over {LONG} lines", str(sum(size > LONG for size in sizes))
-    yield (
-        "functions named by one word",
-        f"{_share(len(name_words(f.name)) == 1 for f in functions)}",
-    )
-    yield "functions named by a participle", str(sum(is_participle(f.name) for f in named))
-    yield "functions that begin with no verb", str(sum(not is_verb_first(f.name) for f in named))
-    yield "class names defined more than once", str(len(list_repeated_classes(modules)))
-    yield "lines with an inverted idiom", str(len(list_idioms(modules)))
-    yield (
-        "times a variable is called `found`",
-        str(sum(_count_stores(m.tree, "found") for m in modules)),
-    )
-    long = _share(len(line) > LIMIT for module in modules for line in module.lines)
-    yield f"lines over {LIMIT} characters", long
-    yield "loose files at the top", str(len(list_loose_files(folder)))
-    rooms = map_rooms(folder)
-    yield "rooms", str(len(rooms))
-    yield "floors", str(num_floors(rooms))
-    yield "arrows between rooms", str(sum(map(len, rooms.values())))
-
-
-def _share(flags: Iterator[bool]) -> str:
-    values = list(flags)
-    return f"{100 * sum(values) / len(values):.1f} %"
-
-
-def _count_stores(tree: ast.Module, name: str) -> int:
-    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
-    return sum(node.id == name and isinstance(node.ctx, ast.Store) for node in nodes)
+    yield "functions", len(functions)
+    yield f"functions over {LONG} lines", sum(size > LONG for size in sizes)
+    yield "functions that begin with no verb", sum(not is_verb_first(f.name) for f in named)
+    yield "class names defined more than once", len(list_repeated_classes(modules))
+    yield "lines with an inverted idiom", len(list_idioms(modules))
 
 
 def print_census(root: Path) -> None:
     """Print all counts of the checkout `root`, and budgets."""
     for title, value in list_counts(root / "src/plumbline"):
-        print(f"{title:48} {value:>8}")  # noqa: T201
+        print(f"{title:48} {value:>8,}")  # noqa: T201
     print(f"\n{'':48} {'now':>8} {'budget':>8} {'surplus':>8}")  # noqa: T201
     for weight in [*weigh_density(read_package(root / "src")), *list_weights(root)]:
         budget = "" if weight.budget is None else f"{weight.budget:,}"
