@@ -11,7 +11,7 @@ import pytest
 from tests.support.checkouts import get_clean_environment, join_path, warm_commands
 from tests.support.installed import build_once
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
-from tests.support.tickets import write_set_tickets, write_tickets
+from tests.support.tickets import write_tickets
 
 pytestmark = pytest.mark.slow
 
@@ -147,20 +147,6 @@ def test_an_example_of_an_own_task_adds_an_expectation(fast: OwnRepository) -> N
         file.writelines(rows)
     with pytest.raises(AssertionError, match="links: a text says more than an address"):
         fast.run("plumbline", "run", "validate", cwd=path)
-
-
-def test_rows_with_several_labels_get_a_model_of_sets(fast: OwnRepository) -> None:
-    folder = fast.path
-    write_set_tickets(folder / "sets.csv", 900)
-    said = fast.run("plumbline", "init", "tagger", "--data", "sets.csv")
-    assert "labels: 'queues', several in a cell (label_separator: ';'), 3 labels" in said
-    path = folder / "tagger"
-    _keep_linear(path / "params.yaml")
-    (path / ".venv").symlink_to(fast.folder)
-    (fast.folder / "ready").touch()  # as after `make setup`
-    assert "promote: linear may be promoted" in fast.run("make", "run", cwd=path)
-    text = "it is please payment charged amount locked account password"
-    assert "billing|login" in fast.run("plumbline", "predict", text, cwd=path)
 
 
 def test_its_code_is_that_of_the_wheel(router: OwnRepository, fast: OwnRepository) -> None:
