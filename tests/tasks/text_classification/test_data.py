@@ -266,12 +266,6 @@ def test_a_test_row_that_is_dropped_for_its_label_takes_no_row_out_of_train(fold
     assert "train.csv:5" in {row["id"] for row in rows}
 
 
-def test_stray_bytes_can_be_refused(folder: Path) -> None:
-    policies = POLICIES | {"encoding": "refuse"}
-    message = expect_refusal(b"text,label\ncaf\xe9,a\n", folder, policies=policies)
-    assert "a.csv:2: not UTF-8: byte 0xe9 at offset 14" in message
-
-
 def test_long_texts_are_cut_and_nul_is_kept(folder: Path) -> None:
     facts, rows = ingest_bytes(CSV + f"{'x' * 2**21},a\nni\0hil,b\n", folder)
     assert [row["length"] for row in rows[-2:]] == [4000, 6]

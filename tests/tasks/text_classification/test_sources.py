@@ -126,16 +126,6 @@ def test_a_hub_data_set_brings_its_own_splits(folder: Path) -> None:
         make_params({"train": "hf://a/b", "validation": None, "test": "a.csv"})
 
 
-def test_exchanged_columns_are_named(folder: Path) -> None:
-    rows = [f"{'ab'[number % 2]},ticket number {number} is open" for number in range(60)]
-    (folder / "a.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
-    expected = (
-        "text and data.columns.label seem to be swapped: 60 rows have 2 different texts and 60"
-    )
-    with pytest.raises(DataError, match=expected):
-        run_ingest(make_params("a.csv"), folder)
-
-
 def test_few_texts_that_repeat_are_not_taken_for_labels(folder: Path) -> None:
     rows = [f"ticket {number % 3},{'abc'[number % 3]}" for number in range(60)]
     (folder / "a.csv").write_text("text,label\n" + "\n".join(rows) + "\n")
