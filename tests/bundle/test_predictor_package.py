@@ -22,8 +22,8 @@ from plumbline.process.files import digest_path
 CODE = {
     "__init__.py": "from .answers import load\n",
     "answers.py": "from .checks import check\n" + (LINE / "predictor.py").read_text("utf-8"),
-    "checks.py": "def check(number):\n    from .words import WORDS\n    return number, WORDS\n",
-    "words.py": "WORDS = ('slope', 'intercept')\n",
+    "checks.py": "def check(number):\n    from .Words import WORDS\n    return number, WORDS\n",
+    "Words.py": "WORDS = ('slope', 'intercept')\n",
 }
 WEIGHTS = {"slope": 2.0, "intercept": 1.0}
 
@@ -65,7 +65,7 @@ def test_it_answers_and_leaves_no_bytecode(sealed: Path, task: Task) -> None:
 
 def test_each_bundle_has_its_own_modules(sealed: Path, tmp_path: Path) -> None:
     other = shutil.copytree(sealed, tmp_path / "other")
-    (other / "predictor/words.py").write_text("WORDS = ()\n", encoding="utf-8")
+    (other / "predictor/Words.py").write_text("WORDS = ()\n", encoding="utf-8")
     reseal(other)
     loaded: list[Any] = [bundle.load(folder) for folder in (sealed, other)]
     assert [model.__class__.__init__.__globals__["check"](1)[1] for model in loaded] == [
@@ -82,8 +82,8 @@ def test_a_folder_that_others_can_write_to_is_copied_first(sealed: Path) -> None
 
 
 def change_a_module(folder: Path) -> str:
-    (folder / "predictor/words.py").write_text("WORDS = ()\n", encoding="utf-8")
-    return "predictor/words.py: changed"
+    (folder / "predictor/Words.py").write_text("WORDS = ()\n", encoding="utf-8")
+    return "predictor/Words.py: changed"
 
 
 def add_a_module(folder: Path) -> str:
@@ -92,8 +92,8 @@ def add_a_module(folder: Path) -> str:
 
 
 def remove_a_module(folder: Path) -> str:
-    (folder / "predictor/words.py").unlink()
-    return "predictor/words.py: missing"
+    (folder / "predictor/Words.py").unlink()
+    return "predictor/Words.py: missing"
 
 
 def plant_bytecode(folder: Path) -> str:
@@ -102,9 +102,9 @@ def plant_bytecode(folder: Path) -> str:
 
 
 def link_a_module(folder: Path) -> str:
-    (folder / "predictor/words.py").rename(folder.parent / "words.py")
-    (folder / "predictor/words.py").symlink_to(folder.parent / "words.py")
-    return "predictor/words.py: a link"
+    (folder / "predictor/Words.py").rename(folder.parent / "Words.py")
+    (folder / "predictor/Words.py").symlink_to(folder.parent / "Words.py")
+    return "predictor/Words.py: a link"
 
 
 def link_the_folder(folder: Path) -> str:
@@ -176,8 +176,8 @@ def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
         assert list(model.predict({"x": [2.0]}).y) == [5.0]
     with serving(lines) as server:
         assert server.predict(2.0)[0] == 200
-    (module,) = lines.folder.rglob("mlruns/**/bundle/predictor/words.py")
+    (module,) = lines.folder.rglob("mlruns/**/bundle/predictor/Words.py")
     assert not list(module.parent.rglob("__pycache__"))
     module.write_text("WORDS = ()\n", encoding="utf-8")
-    with pytest.raises(BundleError, match=r"predictor/words\.py: changed"):
+    with pytest.raises(BundleError, match=r"predictor/Words\.py: changed"):
         bundle.verify(module.parents[1])

@@ -38,17 +38,17 @@ class BundleModel(mlflow.pyfunc.PythonModel):  # type: ignore[misc]  # mlflow's 
 
 def _import_predictor(folder: Path) -> types.ModuleType:
     """Import the code of a bundle under a name of its own: several models may be in one process."""
-    name = (
-        "bundle_predictor_" + hashlib.sha256((folder / "bundle.json").read_bytes()).hexdigest()[:16]
-    )
-    code = folder / "predictor.py"
-    modules = sorted(folder.glob("predictor/*.py"))
-    spec: Any = importlib.util.spec_from_file_location(name, modules[0] if modules else code)
+    digest = hashlib.sha256((folder / "bundle.json").read_bytes()).hexdigest()
+    name = f"bundle_predictor_{digest[:16]}"
+    first = folder / "predictor/__init__.py"
+    code = first if first.exists() else folder / "predictor.py"
+    spec: Any = importlib.util.spec_from_file_location(name, code)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
-    for path in modules[1:]:  # the first is __init__.py
-        importlib.import_module(f"{name}.{path.stem}")
+    for path in folder.glob("predictor/*.py"):  # all now: nothing is imported later
+        if path != first:
+            importlib.import_module(f"{name}.{path.stem}")
     return module
 
 
