@@ -9,8 +9,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
@@ -78,8 +77,9 @@ def _run(stage: str, candidate: str | None) -> None:
     task = load_task(params.task)
     if candidate is not None:
         params.require_candidate(candidate)
-    lock = _lock_checkout(stage) if ranks.is_main() else nullcontext()
-    with lock:
+    with lock_stage(stage) if ranks.is_main() else nullcontext():
+        if ranks.is_main():
+            leftovers.remove_checkout_leftovers()  # of killed stages
         run_tracked(stage, params, task, candidate)
 
 
@@ -121,14 +121,6 @@ def _explain_end(error: BaseException) -> tuple[int | None, str]:
         return error.exit_code, f"{speaker}{error}"
     message = explain_system_error(error)
     return (None, "") if message is None else (1, f"{speaker}{message}")
-
-
-@contextmanager
-def _lock_checkout(stage: str) -> Iterator[None]:
-    """Hold the checkout for a stage, and remove what killed ones left in it."""
-    with lock_stage(stage):
-        leftovers.remove_checkout_leftovers()
-        yield
 
 
 if __name__ == "__main__":
