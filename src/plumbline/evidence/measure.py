@@ -17,12 +17,7 @@ from plumbline.evidence.changes import find_flips
 from plumbline.evidence.choice import choose, choose_shipped, put_first
 from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
 from plumbline.evidence.gather import Subjects
-from plumbline.evidence.predictors import (
-    guard_champion,
-    open_candidate,
-    open_control,
-    score_split,
-)
+from plumbline.evidence.predictors import guard_champion, open_candidate, open_control, score_split
 from plumbline.evidence.recorded_answers import (
     Recording,
     answer_golden_rows,

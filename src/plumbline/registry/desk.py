@@ -12,12 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import JournalIntegrityError, RegistryError
-from plumbline.registry import (
-    champion_pin,
-    journal,
-    local_files,
-    model_versions,
-)
+from plumbline.registry import champion_pin, journal, local_files, model_versions
 from plumbline.registry.journal import Decision, Entry, Journal
 from plumbline.registry.journal_head import (
     HEAD_TAG,
@@ -28,11 +23,7 @@ from plumbline.registry.journal_head import (
     is_unrecorded,
     require_whole_journal,
 )
-from plumbline.registry.journal_rules import (
-    NO_CHAMPION,
-    build_forgery_error,
-    find_last_move,
-)
+from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, find_last_move
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.tracking import store_errors
 

@@ -11,11 +11,7 @@ from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.journal import Action, Decision, Entry
-from plumbline.registry.journal_rules import (
-    NO_CHAMPION,
-    list_rulings,
-    require_allowed,
-)
+from plumbline.registry.journal_rules import NO_CHAMPION, list_rulings, require_allowed
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion

@@ -8,13 +8,7 @@ from plumbline.contract.trainings import read_curve
 from plumbline.process.files import digest_path
 from plumbline.tracking import mlflow_client
 from plumbline.tracking.batches import note_refusals, write_metrics, write_params
-from plumbline.tracking.records import (
-    FAILED,
-    FINISHED,
-    KILLED,
-    RUNNING,
-    RunRecord,
-)
+from plumbline.tracking.records import FAILED, FINISHED, KILLED, RUNNING, RunRecord
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

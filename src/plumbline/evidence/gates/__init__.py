@@ -11,14 +11,7 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from plumbline.evidence.gates import (
-    behaviour,
-    comparison,
-    data,
-    doubt,
-    production,
-    quality,
-)
+from plumbline.evidence.gates import behaviour, comparison, data, doubt, production, quality
 from plumbline.evidence.gates.question import Burden, GateQuestion, GateResult, Ruling
 
 __all__ = ["GATES", "Gate", "GateQuestion", "GateResult", "Ruling", "run_gates"]

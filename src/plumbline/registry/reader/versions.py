@@ -27,10 +27,7 @@ from plumbline.bundle import signatures
 from plumbline.contract.task import Predictor
 from plumbline.registry.journal_head import HEAD_TAG
 from plumbline.registry.reader import contents, journal_check
-from plumbline.registry.reader.addresses import (
-    BUNDLE_TAG,
-    parse_address,
-)
+from plumbline.registry.reader.addresses import BUNDLE_TAG, parse_address
 from plumbline.registry.reader.loading import load_predictor
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.stores import RegisteredVersion, connect_store
