@@ -18,13 +18,13 @@ from tasks.answer_consensus.data import (
     shuffle_labels,
 )
 from tasks.answer_consensus.models import build_learner
-from tasks.answer_consensus.models.logit import fit_logit
 from tasks.answer_consensus.models.policy import build_config, choose_stop
 from tasks.answer_consensus.models.tallies import Tallies, count_answers
 from tasks.answer_consensus.models.votes import (
     build_vote,
     choose_best_set,
     estimate_accuracy,
+    fit_logit,
     measure_plurality,
 )
 from tasks.answer_consensus.params import LogitConfig

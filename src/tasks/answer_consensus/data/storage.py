@@ -1,5 +1,6 @@
 """Answers on disk: one table for each split, and the setting that they were recorded in."""
 
+import shutil
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,14 @@ def read_answers(examples: Path, split: str) -> Answers:
             tokens=np.array(table["tokens"].tolist(), np.int64),
             confidences=np.array(table["confidences"].tolist(), float),
         )
+
+
+def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
+    """Write train (`max_rows` of it) and validation to `target`, gold shuffled among questions."""
+    shutil.copy2(examples / SETTING, target / SETTING)
+    for split in ("train", "validation"):
+        answers = read_answers(examples, split)
+        if split == "train":
+            answers = answers.take(np.arange(min(max_rows, len(answers.ids))))
+        golds = np.random.default_rng(seed).permutation(answers.golds)
+        write_answers(target, split, replace(answers, golds=golds))

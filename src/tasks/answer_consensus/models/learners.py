@@ -56,8 +56,7 @@ def _solve(
     train: Tallies,
     validation: Answers,
 ) -> Config:
-    from tasks.answer_consensus.models.logit import fit_logit
-    from tasks.answer_consensus.models.votes import build_vote
+    from tasks.answer_consensus.models.votes import build_vote, fit_logit
 
     config = params.candidates[candidate]
     if isinstance(config, FixedVote):

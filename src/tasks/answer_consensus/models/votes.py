@@ -1,6 +1,8 @@
-"""Fixed votes: which agents are asked, and what each vote weighs."""
+"""Which agents fixed votes ask, and what each vote weighs; and the weights that are learned."""
 
+from collections.abc import Mapping
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -11,8 +13,14 @@ from tasks.answer_consensus.models.policy import (
     build_config,
     choose_by_accuracy,
 )
-from tasks.answer_consensus.models.subsets import build_vote_choices, list_prefixes
+from tasks.answer_consensus.models.subsets import (
+    build_agent_choices,
+    build_vote_choices,
+    draw_examples,
+    list_prefixes,
+)
 from tasks.answer_consensus.models.tallies import Tallies
+from tasks.answer_consensus.params import LogitConfig
 
 RIDGE = 1e-6
 MAX_ENUMERATED = 10  # agents whose sets are all tried
@@ -111,3 +119,17 @@ def estimate_accuracy(groups: np.ndarray, num_wrong: float) -> np.ndarray:
         hits = np.einsum("qag,qg->a", votes.astype(float), chances[:, :-1])
         accuracy = hits / np.maximum(answered.sum(axis=0), 1)
     return accuracy
+
+
+def fit_logit(config: LogitConfig, tallies: Tallies, seed: int) -> Mapping[str, Any]:
+    """Fit the weight of each agent's vote, and what each answer says against "none is right"."""
+    examples = draw_examples(tallies, config.subsets, np.random.default_rng((seed, 1)))
+    choices = build_agent_choices(examples)
+    weights = fit_choice_model(choices, config.ridge, np.zeros(choices.features.shape[2]))
+    num_agents = tallies.groups.shape[1]
+    return {
+        "kind": "additive",
+        "favour": weights[:num_agents].tolist(),
+        "none": float(weights[-1]),
+        "none_each": weights[num_agents : 2 * num_agents].tolist(),
+    }

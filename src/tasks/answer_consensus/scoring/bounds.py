@@ -48,21 +48,13 @@ def find_exact_policy(setting: AnswerSetting) -> ExactPolicy | None:
     """Return the best policy of generated records; None for recorded ones."""
     if setting.generator is None:
         return None
-    return _solve_policy(
-        tuple(setting.generator["abilities"]),
-        tuple(setting.models),
-        setting.generator["wrong_answers"],
-        setting.generator["copy_share"],
-        tuple(setting.costs),
-    )
+    known = setting.generator
+    abilities, models = tuple(known["abilities"]), tuple(setting.models)
+    generator = Generator(abilities, models, known["wrong_answers"], known["copy_share"])
+    return _keep_policy(generator, tuple(setting.costs))
 
 
 @cache
-def _solve_policy(
-    abilities: tuple[float, ...],
-    models: tuple[str, ...],
-    wrong_answers: int,
-    copy_share: float,
-    costs: tuple[float, ...],
-) -> ExactPolicy:
-    return ExactPolicy(Generator(abilities, models, wrong_answers, copy_share), costs)
+def _keep_policy(generator: Generator, costs: tuple[float, ...]) -> ExactPolicy:
+    """Return the same policy for the same generator: it remembers its states."""
+    return ExactPolicy(generator, costs)
