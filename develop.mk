@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: test-slow test-cluster selftest faults drill check census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
+.PHONY: test-slow test-cluster selftest drill check coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -9,11 +9,6 @@ test-cluster: setup  ## docker/compose.yaml and a Spark cluster in containers, w
 
 selftest: setup  ## plant faults and check that the responsible gate refuses each
 	@plumbline selftest
-
-POINTS ?= 60
-SEED ?= 1
-faults: setup  ## kill, EIO, ENOSPC and full disks at POINTS places (SEED draws them), and whether the next run heals all; OPTIONS: docs/faults.md
-	@python -m tests.support.faults --points $(POINTS) --seed $(SEED) $(OPTIONS)
 
 drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
 	@plumbline drill
@@ -26,7 +21,12 @@ check: setup  ## style, names, types, imports between rooms and of packages, fil
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
 	@pytest -q $(CHECKS)
 
-census: setup  ## what each part weighs beside its budget, and names, density, rooms
+coverage: setup  ## the share of lines that the fast tests run in their own process
+	@uv pip install --python $(BIN)/python --quiet coverage==7.17.5
+	@export COVERAGE_FILE=.pytest_cache/coverage; coverage run --source src -m pytest -q \
+	  -m "not slow and not gpu and not cluster"; coverage report --skip-covered --sort cover
+
+census: setup  ## what each part weighs beside its budget, and names and density
 	@python -m tests.support.census
 
 format: setup  ## format the code

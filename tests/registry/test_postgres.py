@@ -11,7 +11,6 @@ import pytest
 from sqlalchemy.exc import ProgrammingError
 from tests.support.checkouts import ROOT
 from tests.support.effort import choose_effort
-from tests.support.faults.statements import cause_before
 from tests.support.postgres import Server, started
 from tests.support.racing import (
     NAME,
@@ -22,6 +21,7 @@ from tests.support.racing import (
     read_champion_alias,
     read_decisions,
 )
+from tests.support.statements import cause_before
 
 from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
 from plumbline.registry import journal, journal_lock, ledger, model_versions, promotion

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 from tests.support.effort import choose_effort
-from tests.support.faults.statements import cause_before
 from tests.support.postgres import Server, started
+from tests.support.statements import cause_before
 from tests.support.winners import evaluate_line, find_running, list_versions, register
 
 from plumbline import bundle
