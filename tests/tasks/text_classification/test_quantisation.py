@@ -157,15 +157,6 @@ def list_operators(model: onnx.ModelProto) -> set[str]:
 
 
 @pytest.mark.slow
-def test_no_form_s_answer_depends_on_the_other_texts_of_a_request(trained: Path) -> None:
-    texts = read_split(trained / "examples", "test")["text"].to_pylist()
-    for form in ("int8", "fp32"):
-        predictor = load(trained / "lenient", form)
-        alone = np.concatenate([predictor.compute_logits([text]) for text in texts])
-        np.testing.assert_allclose(predictor.compute_logits(texts), alone, atol=1e-5)
-
-
-@pytest.mark.slow
 def test_a_form_that_a_bundle_lacks_is_named(trained: Path) -> None:
     with pytest.raises(ValueError, match="there is no form 'int4'; this model has fp32, int8"):
         load(trained / "strict", "int4")
