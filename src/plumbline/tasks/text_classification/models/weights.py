@@ -93,11 +93,6 @@ def _download_from_hub(address: str) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
     name, _, revision = address.partition("@")
-    if not revision:
-        raise ParamsError(
-            f"weights hf://{name}: name a revision, as in hf://{name}@REVISION; "
-            f"`plumbline pin hf://{name}` writes it"
-        )
     try:
         return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS + HINTS))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
