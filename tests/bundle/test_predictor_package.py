@@ -10,14 +10,15 @@ from typing import Any
 import mlflow
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.racing import TASK
+from tests.support.racing import TASK, save_package
 from tests.support.serving.lines import Lines, register_as_measured, serving
 from tests.support.serving.models import line_task
 
 from plumbline import bundle
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Task
-from plumbline.process.files import digest_path
+from plumbline.process.files import digest_path, write_json
+from plumbline.registry.package import rehearsal
 
 CODE = {
     "__init__.py": "from .answers import load\n",
@@ -181,3 +182,13 @@ def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
     module.write_text("WORDS = ()\n", encoding="utf-8")
     with pytest.raises(BundleError, match=r"predictor/Words\.py: changed"):
         bundle.verify(module.parents[1])
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # as above
+def test_its_package_answers_in_a_clean_process(sealed: Path, task: Task, tmp_path: Path) -> None:
+    golden = tmp_path / "golden.json"
+    write_json(golden, {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [3.0]}})
+    save_package(sealed, golden, task, tmp_path / "package")
+    asked = rehearsal.ask_package(tmp_path / "package", golden, task, bundle.digest(sealed))
+    assert asked.problems == []
