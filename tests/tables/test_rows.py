@@ -45,6 +45,16 @@ def test_rows_are_there_while_they_are_read(folder: Path) -> None:
     assert list(folder.iterdir()) == []
 
 
+def test_parts_are_read_one_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("plumbline.tables.rows.READ_ROWS", 90)
+    table = draw_table()
+    asked = store_table(table).read_parts("SELECT id FROM rows WHERE split = ? AND {part}", "train")
+    assert (
+        pa.Table.from_batches(asked)["id"].to_pylist()
+        == table["id"][table["split"] == "train"].tolist()
+    )
+
+
 def test_rows_that_cannot_be_computed_leave_no_file(folder: Path) -> None:
     def compute() -> Iterator[pa.RecordBatch]:
         yield from pa.Table.from_pandas(pd.DataFrame({"id": ["a"]})).to_batches()

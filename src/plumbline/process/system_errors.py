@@ -33,8 +33,9 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # Libraries in Rust, Python and C++ put the number into the text of an exception of their own.
 NUMBER = re.compile(r"\(os error (\d+)\)|\[[Ee]rrno (\d+)\]|Error code (\d+) \(")
 SHORT_WRITE = re.compile(r"\d+ requested and \d+ written")  # NumPy drops the number
-WORDS = {  # of SQLite, Python and the dynamic loader
+WORDS = {  # of SQLite, DuckDB, Python and the dynamic loader
     "database or disk is full": errno.ENOSPC,
+    "No space left on device": errno.ENOSPC,
     "disk I/O error": errno.EIO,
     "attempt to write a readonly database": errno.EROFS,
     "can't start new thread": errno.EAGAIN,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 MEMORY = "256MB"  # for tables; the process needs some 140 MB more
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "memory_limit": MEMORY,
+    "threads": 4,  # each takes a share of the memory
     "preserve_insertion_order": "false",  # a query that needs an order asks for it
     "autoinstall_known_extensions": "false",  # nothing is downloaded
     "autoload_known_extensions": "false",

@@ -58,6 +58,16 @@ class StoredRows:
         for batch in own.sql(sql, params=values).to_arrow_reader(READ_ROWS):
             yield from split_large(batch)
 
+    def read_parts(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":
+        """Yield in the order of `rows` what a query says of a part of them after the other.
+
+        `{part}` in its condition says of which. To sort all texts at once would take more memory.
+        """
+        num_rows = int(self.query("SELECT count(*) AS size FROM rows")["size"][0])
+        for start in range(0, num_rows, READ_ROWS):
+            part = f'rows."{ROW}" BETWEEN {start} AND {start + READ_ROWS - 1}'
+            yield from self.read(f'{sql.format(part=part)} ORDER BY rows."{ROW}"', *values)
+
 
 def _number_rows(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa

@@ -58,9 +58,11 @@ DIVIDE = """
     CREATE VIEW counted AS
     SELECT * FROM named LEFT JOIN divided USING ("#row") LEFT JOIN leaked USING ("#row")
 """
-READ_KEPT = """
-    SELECT * FROM counted WHERE policy IS NULL AND NOT is_copy AND later IS NULL ORDER BY "#row"
+KEEP = """
+    CREATE TABLE kept AS SELECT "#row", label, split FROM counted
+    WHERE policy IS NULL AND NOT is_copy AND later IS NULL
 """
+READ_KEPT = 'SELECT * FROM rows JOIN kept USING ("#row") WHERE {part}'
 # policy -> which rows met it, what is shown of each, and how their values were spelled
 POLICIES = {
     "null_text": ("policy = 'null_text'", "id", '"#found"'),
@@ -97,11 +99,12 @@ def read_dividers(rows: StoredRows, divider: str) -> Iterator[tuple[str | None, 
 def divide_rows(
     rows: StoredRows, assign: AssignSplit, divider: str | None, *, drops_leaked: bool
 ) -> PolicyCounts:
-    """Add the view `counted`, and return how many rows met which policy."""
+    """Add the table `kept`, with label and split, and return how many rows met which policy."""
     rows.add_table("splits", _choose_splits(rows, assign, divider))
     rows.query(FIND_COPIES)
     rows.query(FIND_LATER + ("" if drops_leaked else "LIMIT 0"), list(SPLITS), list(SPLITS))
     rows.query(DIVIDE)
+    rows.query(KEEP)
     counts = PolicyCounts(int(rows.query("SELECT count(*) AS size FROM rows")["size"][0]))
     for policy, (condition, place, spelling) in POLICIES.items():
         query = f'SELECT {place}, {spelling} FROM counted WHERE {condition} ORDER BY "#row"'  # noqa: S608

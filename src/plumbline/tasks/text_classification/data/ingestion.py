@@ -94,7 +94,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
         is_generated=params.data.source == "generated",
         has_sets=params.data.columns.has_label_sets,
     ) as writer:
-        for batch in rows.read(READ_KEPT):
+        for batch in rows.read_parts(READ_KEPT):
             writer.add(batch)
             summary.add(batch)
     notices = [*survey.notices, *names.describe(), *_describe_empty(parts, num_rows)]

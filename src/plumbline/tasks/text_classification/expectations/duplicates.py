@@ -17,18 +17,21 @@ FIND_COPIES = """
     SELECT copy."#row", original.id
     FROM rows AS copy
     JOIN (
-        SELECT split, label, compact, min("#row") AS first, arg_min(id, "#row") AS id
+        SELECT split, label, hash(compact) AS text, min("#row") AS first,
+            arg_min(id, "#row") AS id
         FROM rows WHERE split IN (SELECT unnest(?)) GROUP BY ALL HAVING count(*) > 1
-    ) AS original USING (split, label, compact)
+    ) AS original
+    ON copy.split = original.split AND copy.label = original.label
+        AND hash(copy.compact) = original.text
     WHERE copy."#row" > original.first ORDER BY copy."#row"
 """
 FIND_CONFLICTS = """
     SELECT "#row", label, labels
     FROM rows
     JOIN (
-        SELECT split, compact, list_sort(list(DISTINCT label)) AS labels
+        SELECT split, hash(compact) AS text, list_sort(list(DISTINCT label)) AS labels
         FROM rows GROUP BY ALL HAVING count(DISTINCT label) > 1
-    ) USING (split, compact)
+    ) AS contradicted ON rows.split = contradicted.split AND hash(compact) = contradicted.text
     ORDER BY "#row"
 """
 Findings = dict[int, str]  # number of a row -> what is wrong with it

@@ -11,7 +11,7 @@ from plumbline.statistics.independent import compute_share_difference_interval
 from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
 from plumbline.tasks.text_classification.expectations.text_rows import (
-    FIRST_TEXTS,
+    FIRST_ROWS,
     find_ids,
     read_first_texts,
 )
@@ -91,7 +91,10 @@ def _draw_texts(
     rows: StoredRows, splits: Sequence[str], size: int, without: Sequence[str] = ()
 ) -> list[str]:
     """Draw so many texts of these splits, each text once, the same ones each time."""
-    query = f'SELECT "#row" FROM ({FIRST_TEXTS}) WHERE normal NOT IN (SELECT unnest(?)) ORDER BY 1'  # noqa: S608
+    query = f"""
+        SELECT "#row" FROM rows WHERE "#row" IN ({FIRST_ROWS})
+        AND normal NOT IN (SELECT unnest(?)) ORDER BY "#row"
+    """  # noqa: S608
     numbers = rows.query(query, list(splits), list(without))["#row"].tolist()
     drawn = random.Random(0).sample(numbers, min(size, len(numbers)))  # noqa: S311 - no secrets
     query = 'SELECT normal FROM rows WHERE "#row" IN (SELECT unnest(?))'

@@ -41,7 +41,7 @@ COLUMNS = ["id", "split", "label", "length", "decoded", "truncated"]  # of the m
 HELD_OUT = {"validation": ("train",), "test": ("train", "validation")}
 MAX_EXCERPT = 100
 # Of the comparison form, checks ask only whether it is another.
-READ_ALL = 'SELECT * REPLACE (hash(compact)::VARCHAR AS compact) FROM rows ORDER BY "#row"'
+READ_ALL = "SELECT * REPLACE (hash(compact)::VARCHAR AS compact) FROM rows WHERE {part}"
 # Control and direction characters, which would disturb a terminal or a page.
 UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 Values = Mapping[str, Sequence[Any]]  # columns of a batch
@@ -63,7 +63,7 @@ def build_table(
     ]
     if not has_sets:
         finders.append(_plan_label_noise(rows, sizes, params.seed))
-    return (_add_findings(batch, finders) for batch in rows.read(READ_ALL))
+    return (_add_findings(batch, finders) for batch in rows.read_parts(READ_ALL))
 
 
 def make_excerpt(text: str) -> str:

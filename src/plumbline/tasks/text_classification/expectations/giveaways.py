@@ -13,7 +13,7 @@ from plumbline.tasks.text_classification.expectations.each_label import ListLabe
 MIN_PRECISION = 0.97  # of the rows with the word, this share has the label
 MIN_RECALL = 0.8  # of the rows with the label, this share has the word
 MIN_ROWS = 20
-READ_TRAIN = "SELECT normal, label FROM rows WHERE split = 'train'"
+READ_TRAIN = "SELECT normal, label FROM rows WHERE split = 'train' AND {part}"
 
 
 def find_label_words(rows: StoredRows, list_labels: ListLabels) -> dict[str, str]:
@@ -51,7 +51,7 @@ def _list_words(
     rows: StoredRows, list_labels: ListLabels
 ) -> Iterator[tuple[set[str], tuple[str, ...]]]:
     """Yield the words and the labels of each row of train."""
-    for batch in rows.read(READ_TRAIN):
+    for batch in rows.read_parts(READ_TRAIN):
         texts, labels = batch["normal"].to_pylist(), batch["label"].to_pylist()
         for text, label in zip(texts, labels, strict=True):
             yield set(text.split()), list_labels(label)

@@ -85,8 +85,8 @@ def _read_values(
 ) -> Iterator[tuple[int, str, str]]:
     """Yield row, label and value of a column, where it has one; of texts each number."""
     query = f'SELECT "#row", label, "{name}" FROM rows'  # noqa: S608
-    ordered = f'{query} WHERE split IN (SELECT unnest(?)) ORDER BY "#row"'
-    for batch in rows.read(ordered, list(splits)):
+    asked = f"{query} WHERE split IN (SELECT unnest(?)) AND {{part}}"
+    for batch in rows.read_parts(asked, list(splits)):
         for row, label, value in zip(*(column.to_pylist() for column in batch), strict=True):
             for each in IDENTIFIER.findall(value) if name == "normal" else [value]:
                 if each:

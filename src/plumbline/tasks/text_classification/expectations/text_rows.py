@@ -26,11 +26,10 @@ FIND_IDS = """
     WHERE split IN (SELECT unnest(?)) AND "{column}" IN (SELECT unnest(?)) GROUP BY "{column}"
 """
 # Of texts that are equal but for blanks the first one.
-FIRST_TEXTS = """
-    SELECT "#row", normal, compact FROM rows WHERE "#row" IN (
-        SELECT min("#row") FROM rows WHERE split IN (SELECT unnest(?)) GROUP BY compact
-    ) ORDER BY "#row"
+FIRST_ROWS = """
+    SELECT min("#row") AS "#row" FROM rows WHERE split IN (SELECT unnest(?)) GROUP BY hash(compact)
 """
+READ_FIRST = 'SELECT {form} FROM rows JOIN firsts USING ("#row") WHERE {{part}}'
 
 
 def read_manifest_rows(
@@ -89,7 +88,8 @@ def find_ids(
 
 def read_first_texts(rows: StoredRows, form: str, splits: Sequence[str]) -> Iterator[str]:
     """Yield one form of each text of these splits, of those that are equal but for blanks once."""
-    for batch in rows.read(FIRST_TEXTS, list(splits)):
+    rows.query(f"CREATE OR REPLACE TABLE firsts AS {FIRST_ROWS}", list(splits))
+    for batch in rows.read_parts(READ_FIRST.format(form=form)):
         yield from batch[form].to_pylist()
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from plumbline.tables.rows import StoredRows
 
 NUM_FOLDS = 5
-READ_TRAIN = """SELECT "#row", normal FROM rows WHERE split = 'train'"""
+READ_TRAIN = """SELECT "#row", normal FROM rows WHERE split = 'train' AND {part}"""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def build_vocabulary(rows: StoredRows) -> Vocabulary:
 
 def _list_words(rows: StoredRows) -> Iterator[tuple[int, list[str]]]:
     """Yield the fold of each row, as a bit set, and the words of its text."""
-    for batch in rows.read(READ_TRAIN):
+    for batch in rows.read_parts(READ_TRAIN):
         for row, text in zip(batch["#row"].to_pylist(), batch["normal"].to_pylist(), strict=True):
             yield 1 << row % NUM_FOLDS, text.split()
 
