@@ -48,7 +48,7 @@ def read_manifest_rows(
             own = [next(texts[split]) for split in batch["split"].to_pylist()]
             yield batch.append_column("text", pa.array(own, pa.string()))
 
-    return _store_rows(read_with_texts(), columns, metadata)
+    return StoredRows(_complete_batches(read_with_texts(), columns, metadata))
 
 
 def read_example_rows(examples: Path, metadata: Sequence[str]) -> StoredRows:
@@ -64,7 +64,7 @@ def read_example_rows(examples: Path, metadata: Sequence[str]) -> StoredRows:
                 own = pa.array([split] * batch.num_rows, pa.string())
                 yield batch.append_column("split", own)
 
-    return _store_rows(read_splits(), ("id", "split", "label"), metadata)
+    return StoredRows(_complete_batches(read_splits(), ("id", "split", "label"), metadata))
 
 
 def name_metadata(number: int) -> str:
@@ -98,20 +98,18 @@ def _read_texts(examples: Path, split: str) -> Iterator[str]:
         yield from batch["text"].to_pylist()
 
 
-def _store_rows(
+def _complete_batches(
     batches: "Iterable[pa.RecordBatch]", columns: Sequence[str], metadata: Sequence[str]
-) -> StoredRows:
-    return StoredRows(_complete_batch(batch, columns, metadata) for batch in batches)
-
-
-def _complete_batch(
-    batch: "pa.RecordBatch", columns: Sequence[str], metadata: Sequence[str]
-) -> "pa.RecordBatch":
+) -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
-    forms = [normalise(text) for text in batch["text"].to_pylist()]
-    compact = [form.replace(" ", "") for form in forms]
-    values = {name: batch[name] for name in (*columns, "text")}
-    values |= {name_metadata(number): batch[name] for number, name in enumerate(metadata)}
-    values |= {"normal": pa.array(forms, pa.string()), "compact": pa.array(compact, pa.string())}
-    return pa.record_batch(values)
+    for batch in batches:
+        forms = [normalise(text) for text in batch["text"].to_pylist()]
+        compact = [form.replace(" ", "") for form in forms]
+        values = {name: batch[name] for name in (*columns, "text")}
+        values |= {name_metadata(number): batch[name] for number, name in enumerate(metadata)}
+        values |= {
+            "normal": pa.array(forms, pa.string()),
+            "compact": pa.array(compact, pa.string()),
+        }
+        yield pa.record_batch(values)
