@@ -103,6 +103,7 @@ def params() -> TextParams:
     values["candidates"] = {"good": linear, "fair": linear}
     values["control"]["candidates"] = ["fair"]
     values["data"]["source"] = "data/raw/tickets.csv"
+    values["data"]["columns"]["metadata"] = ["channel"]
     values["evaluation"] |= {"slices": ["channel"], "min_slice_rows": 20, "simple_candidate": None}
     values["evaluation"] |= {
         "max_calibration_error": 0.2,
