@@ -34,6 +34,7 @@ from plumbline.evidence import document, gates, validation_only
 from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.quality import runner
+from plumbline.quality.suite import build_suite
 from plumbline.registry import champion_pin, promotion
 from plumbline.reporting import summary
 from plumbline.stages.evaluate import evaluate
@@ -145,7 +146,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
             for name in SPLITS
         ]
         pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
-        checks = task.expectations.build_checks(params, table)
+        checks = build_suite(params, task, table)
         suite = runner.digest_suite(checks)
         results = [
             {"name": check.name, "severity": check.severity, "passed": True} for check in checks
