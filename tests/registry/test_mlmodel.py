@@ -108,12 +108,6 @@ def own_loader(package: Path) -> None:
     edit(r"loader_module: \S+", "loader_module: evil")(package)
 
 
-def own_loader_in_code(package: Path) -> None:
-    (package / "artifacts/evil.py").write_text(EVIL)
-    edit(r"loader_module: \S+", "loader_module: evil")(package)
-    edit("code: null", "code: artifacts")(package)
-
-
 def other_model_code(package: Path) -> None:
     with (package / "pyfunc.py").open("a") as file:
         file.write(EVIL)
@@ -141,14 +135,12 @@ def another_flavor(package: Path) -> None:
 
 DAMAGE = {
     "a loader of its own": (own_loader, "evil.py: a link, or does not belong"),
-    "a loader of its own in code": (own_loader_in_code, "evil.py: a link, or does not belong"),
     "a loader that is installed": (
         edit(r"loader_module: \S+", "loader_module: antigravity"),
         "loader_module is 'anti",
     ),
     "a code folder": (code_folder, "code: a link, or does not belong"),
     "a code path": (edit("code: null", "code: ../.."), r"code is '\.\./\.\.'"),
-    "a code path here": (edit("code: null", "code: ."), r"code is '\.'"),
     "a pickled model": (pickled_model, "MLmodel: damaged, or not an MLmodel written by plumbline"),
     "another flavor": (another_flavor, "other flavors"),
     "model code elsewhere": (
@@ -158,10 +150,6 @@ DAMAGE = {
     "other model code": (other_model_code, "pyfunc.py: not the code"),
     "model code that is a link": (linked_code, "pyfunc.py: a link"),
     "an artifact elsewhere": (edit("path: artifacts/bundle", "path: /etc"), "artifacts is"),
-    "an artifact above": (
-        edit("path: artifacts/golden.json", "path: ../golden.json"),
-        "artifacts is",
-    ),
     "one more key": (
         edit("streamable: false", "streamable: false\n    config: x.py"),
         "config is 'x.py'",
