@@ -86,10 +86,6 @@ def test_what_is_found_does_not_depend_on_the_size_of_a_chunk(
     assert find_exchanged(known, checked) == twins
 
 
-def test_a_text_without_a_common_gram_has_no_pair() -> None:
-    assert find_twins(["abcdef"], ["uvwxyz"], 0.1) == {}
-
-
 def compute_jaccard(one: str, other: str) -> float:
     ours, theirs = list_grams(one), list_grams(other)
     return len(ours & theirs) / len(ours | theirs)
