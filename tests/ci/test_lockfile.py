@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,10 +25,11 @@ def merging(tmp_path: Path) -> Checkout:
 
 
 def add_environment(folder: Path) -> None:
-    """Add the program that the driver starts."""
-    program = shutil.which("plumbline", path=Checkout(folder).environment["PATH"])
-    (folder / ".venv/bin").mkdir(parents=True)
-    (folder / ".venv/bin/plumbline").symlink_to(str(program))
+    """Add the Python that the driver starts."""
+    program = folder / ".venv/bin/python"
+    program.parent.mkdir(parents=True)
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    program.chmod(0o755)
 
 
 def commit(made: Checkout, stages: dict[str, str]) -> None:

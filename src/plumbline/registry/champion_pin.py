@@ -5,9 +5,7 @@ up to there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-from pydantic import TypeAdapter, ValidationError
+from dataclasses import asdict, dataclass
 
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalIntegrityError, PlumblineError
@@ -26,9 +24,6 @@ class ChampionPin:
     seal: str
 
 
-PINS = TypeAdapter(dict[str, ChampionPin | None])  # champion.json
-
-
 def build_pin(entry: Entry) -> ChampionPin:
     """Return the pin on the champion that a decision made."""
     return ChampionPin(entry.version, entry.bundle, entry.number, entry.seal)
@@ -42,8 +37,11 @@ def read_pins() -> dict[str, ChampionPin | None]:
     """
     if not layout.CHAMPION.exists():
         return {}
+    from pydantic import TypeAdapter, ValidationError  # slow to load, and --help comes here
+
     try:
-        return PINS.validate_json(layout.CHAMPION.read_bytes())
+        pins = TypeAdapter(dict[str, ChampionPin | None])
+        return pins.validate_json(layout.CHAMPION.read_bytes())
     except ValidationError as error:
         reason = error.errors()[0]["msg"]
         raise PlumblineError(
@@ -60,7 +58,7 @@ def write_pin(name: str, champion: ChampionPin | None) -> None:
     pins = read_pins() | {name: champion}
     try:
         remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{layout.TEMPORARY}")
-        write_json(layout.CHAMPION, PINS.dump_python(pins))
+        write_json(layout.CHAMPION, {key: pin and asdict(pin) for key, pin in pins.items()})
     except OSError as error:
         raise PlumblineError(
             f"{layout.CHAMPION}: cannot be written ({error.strerror}); "

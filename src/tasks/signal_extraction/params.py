@@ -1,5 +1,6 @@
 """The types of params.yaml for signal extraction."""
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -67,11 +68,12 @@ class PublishedMixture(Mixture):
             raise ValueError(
                 f"stride: {self.stride}; held-out windows of {self.window} samples would overlap"
             )
-        if math.gcd(self.stride, self.sample_rate_hz) > 1:
+        rate = self.sample_rate_hz
+        if math.gcd(self.stride, rate) > 1:
+            better = next(n for n in itertools.count(self.stride) if math.gcd(n, rate) == 1)
             raise ValueError(
-                f"stride: {self.stride} shares a factor with sample_rate_hz "
-                f"({self.sample_rate_hz}), so that held-out windows would start at few of its "
-                "phases; choose one that shares none"
+                f"stride: {self.stride} shares a factor with sample_rate_hz ({rate}), so that "
+                f"held-out windows would start at few of its phases; try {better}"
             )
         return self
 
