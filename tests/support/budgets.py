@@ -92,12 +92,13 @@ def weigh_files(root: Path) -> Iterator[Weight]:
 
 
 def list_grown(root: Path) -> list[str]:
-    """Name what weighs more than its ceiling; a part without one is new, and is to get one."""
+    """Name what weighs more than its ceiling, and more than its budget."""
     ceilings = json.loads(CEILINGS.read_text(encoding="utf-8"))
+    limits = {w: max(w.budget or 0, ceilings.get(w.name, 0)) for w in weigh_files(root)}
     return [
-        f"{weight.name}: {weight.value:,}, at most {ceilings.get(weight.name, 0):,}"
-        for weight in weigh_files(root)
-        if weight.budget is not None and weight.value > ceilings.get(weight.name, 0)
+        f"{weight.name}: {weight.value:,}, at most {limit:,}"
+        for weight, limit in limits.items()
+        if weight.budget is not None and weight.value > limit
     ]
 
 
