@@ -9,12 +9,12 @@ import numpy as np
 
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.faults import data, models
+from plumbline.tasks.text_classification.faults import data, models, sound
 from plumbline.tasks.text_classification.faults.fixture import PARAMS, WEAKER
 
 __all__ = ["FAULTS", "PARAMS", "WEAKER", "sample_examples"]
 
-FAULTS = (*data.FAULTS, *models.FAULTS)
+FAULTS = (*data.FAULTS, *models.FAULTS, *sound.FAULTS)
 
 
 def sample_examples(examples: Path, target: Path, share: float, seed: int) -> None:
