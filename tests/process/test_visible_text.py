@@ -1,6 +1,8 @@
 """No text that others wrote steers a terminal, or GitHub's runner."""
 
+import io
 import json
+import sys
 
 import pytest
 
@@ -34,3 +36,10 @@ def test_json_says_the_same_and_commands_nothing(indent: int | None) -> None:
     assert json.loads(text) == value
     assert text.replace("\n", "").isprintable()
     assert "é" in text
+
+
+def test_json_is_valid_where_stdout_lacks_a_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    stdout = io.TextIOWrapper(io.BytesIO(), encoding="latin-1")
+    monkeypatch.setattr(sys, "stdout", stdout)
+    text = dump_visibly({"label": "\U0001f600"})
+    assert json.loads(text.encode(stdout.encoding)) == {"label": "\U0001f600"}

@@ -35,7 +35,8 @@ def show_file_name(name: str) -> str:
 
 def dump_visibly(value: object, indent: int | None = None) -> str:
     """Return JSON in which what is not printable is escaped: JSON itself allows C1 controls."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    is_unicode = str(sys.stdout.encoding).lower().startswith("utf")
+    text = json.dumps(value, ensure_ascii=not is_unicode, indent=indent)
     if text.isprintable():
         return text
     return "".join(_escape_character(char) for char in text)
