@@ -105,7 +105,7 @@ def test_a_rejection_ends_with_the_stages_own_code_and_sentence(ran: Checkout) -
     before = params.read_text()
     ran.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.1")
     said = run(ran, code=1)
-    assert "validate: rejected by 1 check of 1" in said
+    assert "validate: rejected by 1 check of 6" in said
     assert "run: stopped at validate (exit code 1), which says above why; correct that, " in said
     params.write_text(before)
     run(ran)
