@@ -112,7 +112,7 @@ def _read_log(
     if not parts:
         return pd.DataFrame()
     rows = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)
-    return rows.drop(columns=list(ABOUT)).reset_index(drop=True)
+    return rows.drop(columns=list(ABOUT), errors="ignore").reset_index(drop=True)
 
 
 def _read_answers_of(champion: CachedVersion, folder: RequestFolder, name: str) -> "pd.DataFrame":
