@@ -84,6 +84,18 @@ def test_metrics_agree_with_sklearn(
     assert {len(values) for values in found.per_example.values()} == {400}
 
 
+def test_a_split_of_one_class_is_scored(tmp_path: Path) -> None:
+    texts = ["one", "two", "three"]
+    write_rows(tmp_path, "test", pd.DataFrame({"id": texts, "text": texts, "label": "b"}))
+    answers = [[0.1, 0.8, 0.1], [0.1, 0.8, 0.1], [0.8, 0.1, 0.1]]
+    found = score(tmp_path, "test", FixedAnswers(dict(zip(texts, answers, strict=True))))
+    (row,) = found.tables["per_class"].to_dict("records")
+    assert row["label"] == "b"
+    assert row["recall"] == pytest.approx(2 / 3)
+    assert row["precision"] == 1.0
+    assert found.metrics["macro_f1"] == pytest.approx(0.8)
+
+
 @pytest.mark.parametrize(
     ("shift", "num_rows", "least", "most"),
     [

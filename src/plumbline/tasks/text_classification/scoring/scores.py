@@ -91,24 +91,20 @@ def score(
 
 def compute_per_label(actual: LabelSets, given: LabelSets) -> "pd.DataFrame":
     """Precision, recall and F1 of every class in the split, with the counts they come from."""
-    from sklearn.metrics import multilabel_confusion_matrix, precision_recall_fscore_support
-
     names = list_labels(actual)
-    truth, answered = (mark_labels(labels, names).astype(int) for labels in (actual, given))
-    precision, recall, f1, support = precision_recall_fscore_support(
-        truth, answered, zero_division=0
-    )
-    counts = multilabel_confusion_matrix(truth, answered)
+    truth, answered = (mark_labels(labels, names) for labels in (actual, given))
+    right = (truth & answered).sum(axis=0)
+    num_rows, num_answers = truth.sum(axis=0), answered.sum(axis=0)
     return build_frame(
         {
             "label": names,
-            "num_rows": support,
-            "precision": precision,
-            "recall": recall,
-            "f1": f1,
-            "true_positives": counts[:, 1, 1],
-            "false_positives": counts[:, 0, 1],
-            "false_negatives": counts[:, 1, 0],
+            "num_rows": num_rows,
+            "precision": right / np.maximum(num_answers, 1),  # 0 for a class that is never answered
+            "recall": right / num_rows,
+            "f1": 2 * right / (num_rows + num_answers),
+            "true_positives": right,
+            "false_positives": num_answers - right,
+            "false_negatives": num_rows - right,
         }
     )
 
