@@ -6,13 +6,9 @@ so that no challenger is truly better than the champion. 20 looks, at the levels
 python benchmarks/adaptive.py [--repeats 200]
 """
 
-import argparse
-import time
-from concurrent.futures import ProcessPoolExecutor
-
 import numpy as np
+from simulation import print_simulation
 
-from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.params import Champion
 from plumbline.contract.task import Metric
 from plumbline.evidence.compare import compare_with_champion
@@ -28,32 +24,19 @@ SHOWN = {
     "rows won and lost": "flips",
     "exact scores": "exact",
     "scores rounded to their standard error": "rounded",
-    "Ladder: scores better by a standard error": "ladder",
+    "scores better by a standard error (Ladder)": "ladder",
     "nothing until promoted (plumbline)": "nothing",
 }
 
 
-def main() -> None:
-    """Print the table in Markdown."""
-    parser = argparse.ArgumentParser(description="Promotion of challengers that learn from looks.")
-    parser.add_argument("--repeats", type=int, default=200)
-    repeats = parser.parse_args().repeats
-    start = time.perf_counter()
-    cells = [(shown, changed) for shown in SHOWN.values() for changed in CHANGED]
-    with ProcessPoolExecutor() as pool:
-        jobs = [pool.submit(_measure_rate, *cell, repeats) for cell in cells]
-        rates = dict(zip(cells, (job.result() for job in jobs), strict=True))
-    print("| shown after each look | " + " | ".join(f"{rows} rows" for rows in CHANGED) + " |")
-    print("|---|" + "---|" * len(CHANGED))
-    for name, shown in SHOWN.items():
-        print(f"| {name} | " + " | ".join(f"{rates[shown, rows]:.3f}" for rows in CHANGED) + " |")
-    seconds = time.perf_counter() - start
-    print(f"\n{read_cpu_name()}, {seconds:.0f} s; nominal {ALPHA / 2:g}")
-
-
-def _measure_rate(shown: str, changed: int, repeats: int) -> float:
-    random = np.random.default_rng(0)
-    return float(np.mean([_is_promoted(random, shown, changed) for _ in range(repeats)]))
+def measure_promotions(name: str, repeats: int) -> list[str]:
+    """Return how often one is promoted, by the number of rows that each changes."""
+    cells = [name]
+    for changed in CHANGED:
+        random = np.random.default_rng(0)
+        promoted = [_is_promoted(random, SHOWN[name], changed) for _ in range(repeats)]
+        cells.append(f"{np.mean(promoted):.3f}")
+    return cells
 
 
 def _is_promoted(random: np.random.Generator, shown: str, changed: int) -> bool:
@@ -92,4 +75,5 @@ def _learn(
 
 
 if __name__ == "__main__":
-    main()
+    columns = ["shown after each look", *(f"{rows} rows" for rows in CHANGED)]
+    print_simulation(__doc__, columns, measure_promotions, list(SHOWN), repeats=200)

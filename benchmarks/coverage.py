@@ -1,21 +1,18 @@
-"""How often the interval of a mean misses it: five shapes of scores, five numbers of rows.
+"""How often the interval of a mean misses it: five shapes of scores, four numbers of rows.
 
 python benchmarks/coverage.py [--repeats 2000]
 """
 
-import argparse
-import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from typing import NamedTuple
 
 import numpy as np
+from simulation import print_simulation
 
-from plumbline.contract.machine import read_cpu_name
 from plumbline.statistics import intervals, power
 
 CONFIDENCE = 0.95
-SIZES = (10, 20, 50, 200, 1000)
+SIZES = (20, 50, 200, 1000)
 NUM_RESAMPLES = 999  # a tenth of what a gate draws: the misses are the same, ten times sooner
 NUM_SCORES = 400_000  # drawn at most for one cell of the table
 
@@ -27,14 +24,6 @@ class Shape(NamedTuple):
 
     mean: float
     draw: Draw
-
-
-class Misses(NamedTuple):
-    """Shares of simulated test splits."""
-
-    below: float  # the whole interval is above the mean
-    above: float  # the whole interval is below the mean
-    refused: float  # by the gate `power`: too few rows
 
 
 def _draw_contaminated(random: np.random.Generator, size: tuple[int, int]) -> np.ndarray:
@@ -52,25 +41,12 @@ SHAPES = {
 }
 
 
-def main() -> None:
-    """Print the table in Markdown: misses below and above the truth, and the refused splits."""
-    parser = argparse.ArgumentParser(description="How often the interval of a mean misses it.")
-    parser.add_argument("--repeats", type=int, default=2000)
-    repeats = parser.parse_args().repeats
-    start = time.perf_counter()
-    cells = [(name, num_rows) for name in SHAPES for num_rows in SIZES]
-    with ProcessPoolExecutor() as pool:
-        jobs = [pool.submit(_measure_cell, name, rows, repeats) for name, rows in cells]
-        misses = dict(zip(cells, (job.result() for job in jobs), strict=True))
-    print("| scores | " + " | ".join(f"{rows} rows" for rows in SIZES) + " |")
-    print("|---|" + "---|" * len(SIZES))
-    for name in SHAPES:
-        print(f"| {name} | " + " | ".join(_format(misses[name, rows]) for rows in SIZES) + " |")
-    seconds = time.perf_counter() - start
-    print(f"\n{read_cpu_name()}, {seconds:.0f} s; nominal {100 * (1 - CONFIDENCE) / 2:g} %")
+def measure_shape(name: str, repeats: int) -> list[str]:
+    """Return misses below and above the truth, and the refused splits, by the number of rows."""
+    return [name, *(_measure_cell(name, num_rows, repeats) for num_rows in SIZES)]
 
 
-def _measure_cell(name: str, num_rows: int, repeats: int) -> Misses:
+def _measure_cell(name: str, num_rows: int, repeats: int) -> str:
     intervals.NUM_RESAMPLES = NUM_RESAMPLES
     shape = SHAPES[name]
     random = np.random.default_rng([num_rows, *name.encode()])
@@ -79,18 +55,12 @@ def _measure_cell(name: str, num_rows: int, repeats: int) -> Misses:
     ends = np.array(
         [intervals.compute_mean_interval(row, "continuous", CONFIDENCE) for row in drawn]
     )
-    needed = np.array([power.count_needed_rows(row) for row in drawn])
-    return Misses(
-        float(np.mean(ends[:, 0] > shape.mean)),
-        float(np.mean(ends[:, 1] < shape.mean)),
-        float(np.mean(needed > num_rows)),
-    )
-
-
-def _format(misses: Misses) -> str:
-    text = f"{100 * misses.below:.1f} / {100 * misses.above:.1f}"
-    return f"{text} ({misses.refused:.0%})" if misses.refused else text
+    below, above = np.mean(ends[:, 0] > shape.mean), np.mean(ends[:, 1] < shape.mean)
+    refused = np.mean([power.count_needed_rows(row) > num_rows for row in drawn])
+    text = f"{100 * below:.1f} / {100 * above:.1f}"
+    return f"{text} ({refused:.0%})" if refused else text
 
 
 if __name__ == "__main__":
-    main()
+    columns = ["scores", *(f"{rows} rows" for rows in SIZES)]
+    print_simulation(__doc__, columns, measure_shape, list(SHAPES), repeats=2000)

@@ -1,22 +1,17 @@
 """How often intervals of macro-F1 and average precision miss them.
 
 Test splits are drawn at random, with the answers of two models that are equally good. The intervals
-of the gates are those of values of rows (statistics.influence); beside them a bootstrap of the rows
-that computes the metric of each resample.
+are those of the gates, of values of rows (statistics.influence).
 
-python benchmarks/metric_coverage.py [--repeats 400] [--resamples 300]
+python benchmarks/metric_coverage.py [--repeats 400]
 """
 
-import argparse
-import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
+from simulation import format_percent, print_simulation
 
-from plumbline.contract.machine import read_cpu_name
 from plumbline.statistics import influence, intervals, power
 
 CONFIDENCE = 0.95
@@ -47,43 +42,20 @@ CASES = (
     Case("20 classes, 200 rows", (0.05,) * 20, 3.0, 200),
     Case("3 rare of 4, 1,000 rows", (0.97, 0.01, 0.01, 0.01), 3.0, 1000),
 )
-Compute = Callable[[np.ndarray, np.ndarray], np.ndarray]  # labels, probabilities -> values of rows
+COLUMNS = ("test split", "metric", "misses", "gains", "refused")
 
 
-def main() -> None:
-    """Print the table in Markdown."""
-    parser = argparse.ArgumentParser(description="How often intervals of metrics miss them.")
-    parser.add_argument("--repeats", type=int, default=400)
-    parser.add_argument("--resamples", type=int, default=300)
-    options = parser.parse_args()
-    start = time.perf_counter()
-    print("| test split | metric | misses | false gains | refused | bootstrap: misses | gains |")
-    print("|---|---|---|---|---|---|---|")
-    cells = [(case, name) for case in CASES for name in METRICS]
-    measure = partial(_measure, repeats=options.repeats, resamples=options.resamples)
-    with ProcessPoolExecutor() as pool:
-        for line in pool.map(measure, *zip(*cells, strict=True)):
-            print(line, flush=True)
-    seconds = time.perf_counter() - start
-    nominal = 100 * (1 - CONFIDENCE) / 2
-    print(f"\n{read_cpu_name()}, {seconds:.0f} s; {options.repeats} splits, nominal {nominal:g} %")
-
-
-def _measure(case: Case, name: str, repeats: int, resamples: int) -> str:
+def measure_misses(cell: tuple[Case, str], repeats: int) -> list[str]:
     """Return a row of the table: misses below and above the truth, false gains, refusals."""
+    case, name = cell
     intervals.NUM_RESAMPLES = NUM_RESAMPLES
     compute = METRICS[name]
     random = np.random.default_rng([case.num_rows, *name.encode()])
     large = draw_split(random, case, NUM_ROWS_OF_TRUTH)
     truth = float(compute(large.labels, large.ours).mean())
     below, above, false_gains, refused = 0, 0, 0, 0
-    drawn_below, drawn_above, drawn_gains = 0, 0, 0
     for _ in range(repeats):
         split = draw_split(random, case, case.num_rows)
-        drawn, gain = _bootstrap(random, split, compute, resamples)
-        drawn_below += drawn.low > truth
-        drawn_above += drawn.high < truth
-        drawn_gains += not gain.low <= 0 <= gain.high
         ours = compute(split.labels, split.ours)
         theirs = compute(split.labels, split.theirs)
         gain = intervals.compute_gain_interval(ours, theirs, "continuous", CONFIDENCE)
@@ -99,16 +71,13 @@ def _measure(case: Case, name: str, repeats: int, resamples: int) -> str:
         above += interval.high < truth
         false_gains += is_gain
     kept = max(1, repeats - refused)
-    columns = (
+    return [
         case.name,
         f"{name} {truth:.2f}",
-        f"{_format_share(below, kept)} / {_format_share(above, kept)}",
-        _format_share(false_gains, kept),
+        f"{format_percent(below, kept)} / {format_percent(above, kept)}",
+        format_percent(false_gains, kept),
         f"{refused / repeats:.0%}",
-        f"{_format_share(drawn_below, repeats)} / {_format_share(drawn_above, repeats)}",
-        _format_share(drawn_gains, repeats),
-    )
-    return f"| {' | '.join(columns)} |"
+    ]
 
 
 def draw_split(random: np.random.Generator, case: Case, num_rows: int) -> Split:
@@ -120,23 +89,6 @@ def draw_split(random: np.random.Generator, case: Case, num_rows: int) -> Split:
     logits = [both + random.normal(0, 0.7, both.shape) for _ in range(2)]
     ours, theirs = (np.exp(each) / np.exp(each).sum(axis=1, keepdims=True) for each in logits)
     return Split(labels, ours, theirs)
-
-
-def _bootstrap(
-    random: np.random.Generator, split: Split, compute: Compute, resamples: int
-) -> tuple[intervals.Interval, intervals.Interval]:
-    """Compute the percentile intervals of the metric and of the gain, resampling the rows."""
-    scores, gains = [], []
-    for _ in range(resamples):
-        rows = random.integers(split.labels.size, size=split.labels.size)
-        score = compute(split.labels[rows], split.ours[rows]).mean()
-        scores.append(score)
-        gains.append(score - compute(split.labels[rows], split.theirs[rows]).mean())
-    ends = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    return (
-        intervals.Interval(*np.quantile(scores, ends)),
-        intervals.Interval(*np.quantile(gains, ends)),
-    )
 
 
 def _compute_f1(labels: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
@@ -155,14 +107,12 @@ def _compute_average_precision(labels: np.ndarray, probabilities: np.ndarray) ->
     return np.mean(values, axis=0)
 
 
-def _format_share(count: int, total: int) -> str:
-    return f"{100 * count / total:.1f}"
-
-
-METRICS: dict[str, Compute] = {
+# From labels and probabilities to values of rows.
+METRICS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     "macro-F1": _compute_f1,
     "average precision": _compute_average_precision,
 }
 
 if __name__ == "__main__":
-    main()
+    cells = [(case, name) for case in CASES for name in METRICS]
+    print_simulation(__doc__, COLUMNS, measure_misses, cells, repeats=400)

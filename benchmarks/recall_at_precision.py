@@ -6,16 +6,12 @@ one test split. What is true of a sealed model is what it does on very many rows
 python benchmarks/recall_at_precision.py [--repeats 400]
 """
 
-import argparse
-import time
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from metric_coverage import CONFIDENCE, NUM_ROWS_OF_TRUTH, Case, draw_split
+from simulation import format_percent, print_simulation
 
-from plumbline.contract.machine import read_cpu_name
 from plumbline.statistics import intervals
 from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.scoring.chosen_metric import score_recall
@@ -27,6 +23,7 @@ CASES = (
 )
 PRECISIONS = (0.9, 0.95, 0.99)
 MIN_KEPT = 100  # pairs of splits where both thresholds are known; of fewer no share is printed
+COLUMNS = ("rows", "precision", "recall", "misses", "of the difference", "broken", "none")
 
 
 class Answers(NamedTuple):
@@ -35,28 +32,14 @@ class Answers(NamedTuple):
     scores: np.ndarray
     hits: np.ndarray
 
-
-def main() -> None:
-    """Print the table in Markdown."""
-    parser = argparse.ArgumentParser(description="How often recall at a precision is wrong.")
-    parser.add_argument("--repeats", type=int, default=400)
-    options = parser.parse_args()
-    start = time.perf_counter()
-    print(
-        "| validation and test | precision | recall | misses | of the difference | broken | none |"
-    )
-    print("|---|---|---|---|---|---|---|")
-    cells = [(case, precision) for case in CASES for precision in PRECISIONS]
-    measure = partial(_measure, repeats=options.repeats)
-    with ProcessPoolExecutor() as pool:
-        for line in pool.map(measure, *zip(*cells, strict=True)):
-            print(line, flush=True)
-    seconds = time.perf_counter() - start
-    print(f"\n{read_cpu_name()}, {seconds:.0f} s; {options.repeats} pairs of splits")
+    def compute_recall(self, threshold: float) -> float:
+        """Return the share of rows that are answered, and rightly."""
+        return float((self.hits * (self.scores >= threshold)).mean())
 
 
-def _measure(case: Case, precision: float, repeats: int) -> str:
+def measure_misses(cell: tuple[Case, float], repeats: int) -> list[str]:
     """Return a row of the table."""
+    case, precision = cell
     risk = 1 - precision
     random = np.random.default_rng([case.num_rows, round(1000 * precision)])
     truth = _answer(random, case, NUM_ROWS_OF_TRUTH)
@@ -70,16 +53,12 @@ def _measure(case: Case, precision: float, repeats: int) -> str:
             continue
         thresholds = [selection.threshold for selection in selections if selection]
         test = _answer(random, case, case.num_rows)
-        values, true_recalls = [], []
+        values, true_recalls, recalls_there = [], [], []
         for number, threshold in enumerate(thresholds):
             answered = (test[number].scores >= threshold).astype(float)
             values.append(score_recall(test[number].hits, answered, risk, CONFIDENCE))
-            true_answered = truth[number].scores >= threshold
-            true_recalls.append(float((truth[number].hits * true_answered).mean()))
-        recalls_there = [
-            float((answers.hits * (answers.scores >= threshold)).mean())
-            for answers, threshold in zip(validation, thresholds, strict=True)
-        ]
+            true_recalls.append(truth[number].compute_recall(threshold))
+            recalls_there.append(validation[number].compute_recall(threshold))
         winner = int(np.argmax(recalls_there))
         broken += truth[winner].hits[truth[winner].scores >= thresholds[winner]].mean() < precision
         recalls.append(true_recalls[0])
@@ -90,18 +69,15 @@ def _measure(case: Case, precision: float, repeats: int) -> str:
         difference = true_recalls[0] - true_recalls[1]
         missed_differences += not gain.low <= difference <= gain.high
     kept = len(recalls)
-    if kept < MIN_KEPT:
-        return f"| {case.name} | {precision:g} | | | | | {unknown / repeats:.0%} |"
-    columns = (
-        case.name,
-        f"{precision:g}",
-        f"{np.mean(recalls):.2f}",
-        f"{_format_share(below, kept)} / {_format_share(above, kept)}",
-        _format_share(missed_differences, kept),
-        _format_share(broken, kept),
-        f"{unknown / repeats:.0%}",
-    )
-    return f"| {' | '.join(columns)} |"
+    shares = [""] * 4
+    if kept >= MIN_KEPT:
+        shares = [
+            f"{np.mean(recalls):.2f}",
+            f"{format_percent(below, kept)} / {format_percent(above, kept)}",
+            format_percent(missed_differences, kept),
+            format_percent(broken, kept),
+        ]
+    return [case.name, f"{precision:g}", *shares, f"{unknown / repeats:.0%}"]
 
 
 def _answer(random: np.random.Generator, case: Case, num_rows: int) -> tuple[Answers, Answers]:
@@ -114,9 +90,6 @@ def _answer(random: np.random.Generator, case: Case, num_rows: int) -> tuple[Ans
     return both[0], both[1]
 
 
-def _format_share(count: int, total: int) -> str:
-    return f"{100 * count / total:.1f}"
-
-
 if __name__ == "__main__":
-    main()
+    cells = [(case, precision) for case in CASES for precision in PRECISIONS]
+    print_simulation(__doc__, COLUMNS, measure_misses, cells, repeats=400)

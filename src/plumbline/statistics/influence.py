@@ -5,7 +5,7 @@ of a row is the metric plus the row's influence, which is the number of rows tim
 the metric by the weight of that row (Hampel 1974). The mean of the values is the metric exactly,
 and their spread is its spread to first order (the infinitesimal jackknife: Jaeckel 1972, Efron
 1982). Intervals, paired comparisons and power of means hold for these metrics then;
-benchmarks/metric_coverage.py shows how often they miss, beside a bootstrap of the rows.
+benchmarks/metric_coverage.py shows how often they miss.
 
 Each function is of one label: `truth` [rows] says which rows have it. ValueError where none has.
 """
