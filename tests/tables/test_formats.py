@@ -403,7 +403,7 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(
         pq.write_table(table, folder / name)
     else:
         pyarrow.feather.write_feather(table, str(folder / name))
-    with pytest.raises(DataError, match=f"^{name}:5001: column 'text': cannot be read "):
+    with pytest.raises(DataError, match=f"^{name}: row 5,001: column 'text': cannot be read "):
         read_source(name)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import IO
 
 from plumbline.contract.errors import DataError
 from plumbline.init.separators import find_separator, split_cell
@@ -128,7 +127,7 @@ class FileColumns:
 
 def read_columns(path: Path) -> FileColumns:
     """Read the first rows of a file; raises DataError where it cannot be used."""
-    header = formats.list_columns(_open(path), path.name)
+    header = formats.list_columns(formats.open_file(path), path.name)
     if len(header) < 2:
         raise DataError(
             f"{path}: {len(header)} columns with one value a row, expected a text and a label in "
@@ -179,18 +178,11 @@ def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
 def _read_rows(path: Path, header: list[str]) -> list[SourceRow]:
     wanted = tuple(WantedColumn(name, "--data", may_be_list=True) for name in header)
     request = ReadRequest(wanted, refuse_encoding=False)
-    rows = formats.read_rows(_open(path), path.name, request)
+    rows = formats.read_rows(formats.open_file(path), path.name, request)
     first = list(islice(rows, MAX_ROWS))
     if not first:
         raise DataError(f"{path}: no rows below the names of the columns")
     return first
-
-
-def _open(path: Path) -> IO[bytes]:
-    try:
-        return path.open("rb")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror})") from None
 
 
 def _count_columns(header: list[str], rows: Iterable[SourceRow]) -> dict[str, ColumnProfile]:

@@ -105,7 +105,10 @@ class ScoringRequest:
         return found
 
     def check_names(self, names: Sequence[str], signature: Signature) -> None:
-        """Raise DataError for a column that has the name of an answer."""
+        """Raise DataError for a column that has the name of another column, or of an answer."""
+        for name in names:
+            if names.count(name) > 1:
+                raise DataError(f"{self.input}: duplicate column {name!r}; rename one")
         for each in self.list_added_columns(signature):
             if each.name in names:
                 raise DataError(

@@ -1,12 +1,13 @@
 """Score a file in the memory of a few batches, reading and writing while the model predicts."""
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract.errors import DataError, PlumblineError
@@ -16,7 +17,8 @@ from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_rows
 from plumbline.scoring.partial_output import PartialOutput
 from plumbline.scoring.request import ERROR, MODEL, ScoringRequest
-from plumbline.tables.batches import Batch, Table, open_table
+from plumbline.tables.batches import Batch
+from plumbline.tables.formats import Table, open_file, open_table
 from plumbline.tables.writing import TableWriter, create_writer
 
 if TYPE_CHECKING:
@@ -60,7 +62,8 @@ def score(
     stamp = _stamp_file(request.input)
     wanted = [*own.values(), *request.inputs.values(), *(each.name for each in signature.inputs)]
     refuse_encoding = source.get("encoding") == "refuse"
-    with closing(open_table(request.input, wanted, refuse_encoding=refuse_encoding)) as table:
+    with open_file(request.input) as file:
+        table = open_table(file, str(request.input), wanted, refuse_encoding=refuse_encoding)
         request = _choose_prefix(request, table, signature, say)
         added = request.list_added_columns(signature)
         request.check_names(table.names, signature)
@@ -77,7 +80,8 @@ def score(
             elif num_before:
                 say(f"resuming after row {num_before:,}")
             try:
-                _score_batches(table, answer, writer, partial, watch)
+                batches = _read_batches(table, file, num_before)
+                _score_batches(batches, answer, writer, partial, watch)
                 _refuse_changed_input(request.input, stamp)
                 finished = writer.finish(partial.rows)
             except DataError:
@@ -107,47 +111,45 @@ def _choose_prefix(
 
 
 def _score_batches(
-    table: Table,
+    batches: Iterator[tuple[Batch, float]],
     answer: AnswerBatch,
     writer: TableWriter,
     partial: PartialOutput,
     watch: Watch,
 ) -> None:
-    """Append all rows that are missing.
+    """Append all rows of `batches`.
 
     While a batch is answered, the next one is read and the one before is written.
     """
-    num_before = partial.num_rows
-    batches = (batch for batch in table.read_batches() if batch.first_row >= num_before)
+
+    def append(batch: Batch, columns: Columns, num_bad: int) -> None:
+        partial.append(writer.encode_batch(batch, columns), batch.num_rows, num_bad)
+
+    if not partial.num_rows:
+        partial.append(writer.encode_header(), 0, 0)
     with ThreadPoolExecutor(2) as pool:
         writing: Future[None] | None = None
-        if not num_before:
-            writing = pool.submit(partial.append, writer.encode_header(), 0, 0)
-        reading = pool.submit(_read_next, batches, table)
+        reading = pool.submit(next, batches, None)
         while (read := reading.result()) is not None:
             batch, share = read
-            reading = pool.submit(_read_next, batches, table)
+            reading = pool.submit(next, batches, None)
             columns, num_bad = answer(batch)
-            _wait_for(writing)
-            writing = pool.submit(_append_batch, partial, writer, batch, columns, num_bad)
+            if writing:
+                writing.result()
+            writing = pool.submit(append, batch, columns, num_bad)
             watch(batch.first_row + batch.num_rows, share)
-        _wait_for(writing)
+        if writing:
+            writing.result()
 
 
-def _read_next(batches: Iterator[Batch], table: Table) -> tuple[Batch, float] | None:
-    batch = next(batches, None)
-    return None if batch is None else (batch, table.measure_progress())
-
-
-def _append_batch(
-    partial: PartialOutput, writer: TableWriter, batch: Batch, columns: Columns, num_bad: int
-) -> None:
-    partial.append(writer.encode_batch(batch, columns), batch.num_rows, num_bad)
-
-
-def _wait_for(writing: Future[None] | None) -> None:
-    if writing is not None:
-        writing.result()
+def _read_batches(table: Table, file: IO[bytes], first_row: int) -> Iterator[tuple[Batch, float]]:
+    """Yield what begins at `first_row`, with the share of the file that was read after it."""
+    size = os.fstat(file.fileno()).st_size
+    for batch in table.read_batches():
+        num_read = batch.first_row + batch.num_rows
+        share = num_read / table.num_rows if table.num_rows else file.tell() / size
+        if batch.first_row >= first_row:
+            yield batch, share
 
 
 def load_model(model: "CachedVersion") -> Predictor:

@@ -12,7 +12,7 @@ from plumbline.contract.value_types import build_cell_parser
 from plumbline.serving.errors import BadRequestError, UnsupportedMediaTypeError
 from plumbline.serving.inference_request import Columns, InferenceRequest, build_request
 from plumbline.serving.strict_json import parse_json
-from plumbline.tables.csv_files import CsvRecords
+from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.text_lines import BYTE_ORDER_MARKS
 
 LAYOUTS = ("inputs", "instances", "dataframe_split", "dataframe_records")
@@ -129,7 +129,7 @@ def _read_csv(raw: bytes, signature: Signature, max_rows: int, own: Mapping[str,
     }
     wanted = list(itertools.chain(*names.values()))
     try:
-        records = CsvRecords(io.BufferedReader(io.BytesIO(raw)), "the body", wanted)
+        records = CsvTable(io.BufferedReader(io.BytesIO(raw)), "the body", wanted)
         # One row too many is enough to refuse.
         rows = [cells for _, cells, _ in itertools.islice(records, max_rows + 1)]
     except DataError as error:

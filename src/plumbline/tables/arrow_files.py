@@ -1,31 +1,30 @@
 """Parquet and Arrow (Feather, IPC) files, read in batches so that memory does not grow."""
 
 import io
-from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
-from typing import TYPE_CHECKING
+import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.tables.arrow_values import list_values
+from plumbline.tables.batches import Batch
 from plumbline.tables.byte_stream import open_seekable
 from plumbline.tables.class_names import list_class_names, name_classes, remove_class_names
-from plumbline.tables.columns import find_columns
-from plumbline.tables.records import (
-    CHUNK_ROWS,
-    ReadRequest,
-    SourceRow,
-    WantedColumn,
-)
+from plumbline.tables.records import CHUNK_ROWS
+from plumbline.tables.rows import split_large
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 READ_BYTES = 2**20  # at a time, of each column: else whole row groups stay in memory
 ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
+# For bytes that are not UTF-8, times beyond the year 9999, and zones that nobody knows.
+UNREADABLE = (ValueError, ArithmeticError, LookupError)
 
 
 class ArrowTable:
-    """An open file of Parquet (`kind` is parquet) or Arrow; close it when it was read.
+    """An open file of Parquet (`kind` is parquet) or Arrow.
 
     Numbered classes of the datasets library get the names that the file has for them.
     """
@@ -36,11 +35,11 @@ class ArrowTable:
 
         self._name = name
         self._kind = kind
-        self._stack = ExitStack()
         self.num_rows: int | None = None  # None: known when they were read
         self._num_read = 0
         with self._name_errors():
-            file = self._stack.enter_context(open_seekable(stream, name))
+            file = open_seekable(stream, name)
+            weakref.finalize(self, file.close)
             if kind == "parquet":
                 self._file = pq.ParquetFile(file, buffer_size=READ_BYTES, pre_buffer=False)
                 self.num_rows = self._file.metadata.num_rows
@@ -51,22 +50,23 @@ class ArrowTable:
                 self._file = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
                 schema = self._file.schema
         self._class_names = list_class_names(schema)
-        self.schema: pa.Schema = remove_class_names(schema, self._class_names)
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.schema.names)
+        self._schema = remove_class_names(schema, self._class_names)
+        self.header: list[str] = list(schema.names)
+        self.names = self.header
 
     def list_flat_columns(self) -> list[str]:
         """List the columns that hold single values, or lists of texts."""
-        return [field.name for field in self.schema if _is_flat(field.type)]
+        return [field.name for field in self._schema if _is_flat(field.type)]
 
-    def close(self) -> None:
-        """Close the file."""
-        self._stack.close()
+    def build_schema(self) -> "pa.Schema":
+        """Return the file's schema."""
+        return self._schema
 
-    def read_batches(self, columns: list[str] | None = None) -> "Iterator[pa.RecordBatch]":
+    def describe(self) -> list[str]:
+        """Return nothing: such a file says itself how it is read."""
+        return []
+
+    def read_batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
         """Yield all rows in order, with these columns at least."""
         batches = self._read_all(columns)
         while True:
@@ -74,11 +74,14 @@ class ArrowTable:
                 batch = next(batches, None)
             if batch is None:
                 return
-            self._num_read += batch.num_rows
             for start in range(0, batch.num_rows, CHUNK_ROWS):
-                yield name_classes(batch.slice(start, CHUNK_ROWS), self._class_names)
+                named = name_classes(batch.slice(start, CHUNK_ROWS), self._class_names)
+                for part in split_large(named):
+                    getter = partial(_list_values, part, self._name, self._num_read)
+                    yield Batch(self._name, self._num_read, part, part.num_rows, getter)
+                    self._num_read += part.num_rows
 
-    def _read_all(self, columns: list[str] | None) -> "Iterator[pa.RecordBatch]":
+    def _read_all(self, columns: Sequence[str] | None) -> "Iterator[pa.RecordBatch]":
         if self._kind == "parquet":
             yield from self._file.iter_batches(CHUNK_ROWS, columns=columns, use_threads=False)
         elif hasattr(self._file, "num_record_batches"):
@@ -103,28 +106,23 @@ class ArrowTable:
             ) from None
 
 
-def read_arrow(
-    stream: io.BufferedReader, name: str, kind: str, request: ReadRequest
-) -> Iterator[SourceRow]:
-    """Yield the rows of a Parquet or Arrow file, numbered from 1."""
-    with closing(ArrowTable(stream, name, kind)) as table:
-        find_columns(name, table.names, request)
-        number = 0
-        for batch in table.read_batches(list(request.names)):
-            columns = [_convert_values(each, batch, name, number + 1) for each in request.columns]
-            for row in zip(*columns, strict=True):
-                number += 1
-                yield SourceRow(number, row)
+def _list_values(batch: "pa.RecordBatch", name: str, first_row: int, column: str) -> list[Any]:
+    """Return the values of a column, None for null; DataError names one that cannot be read."""
+    values = batch.column(column)
+    try:
+        return list(values.to_pylist())
+    except UNREADABLE:  # it does not say in which row
+        return [
+            _read_value(value, f"{name}: row {row:,}: column {column!r}")
+            for row, value in enumerate(values, first_row + 1)
+        ]
 
 
-def _convert_values(
-    column: WantedColumn, batch: "pa.RecordBatch", name: str, first: int
-) -> list[str | None]:
-    def describe_place(position: int) -> str:
-        return f"{name}:{first + position}: column {column.name!r}"
-
-    listed = list_values(batch.column(column.name), describe_place)
-    return [column.convert(value, f"{name}:{row}") for row, value in enumerate(listed, first)]
+def _read_value(value: "pa.Scalar", place: str) -> Any:
+    try:
+        return value.as_py()
+    except UNREADABLE as error:
+        raise DataError(f"{place}: cannot be read ({error}); correct it in the file") from None
 
 
 def _is_flat(kind: "pa.DataType") -> bool:

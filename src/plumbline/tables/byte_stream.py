@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import shutil
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -52,22 +53,19 @@ def is_compressed(name: str) -> bool:
     return name.lower().endswith(GZIP_ENDING)
 
 
-@contextmanager
-def open_seekable(stream: io.BufferedReader, name: str) -> Iterator[IO[bytes]]:
-    """Give the bytes of `stream` as a file that can be read from its end.
+def open_seekable(stream: io.BufferedReader, name: str) -> IO[bytes]:
+    """Return the bytes of `stream` as a file that can be read from its end.
 
     That is the file behind the stream or, for a compressed one, a temporary copy.
     """
     raw = stream.raw
     if isinstance(raw, _CheckedFile) and not is_compressed(name):
         raw.seek(0)
-        yield cast(IO[bytes], raw)
-        return
-    with tempfile.TemporaryFile() as unpacked:
-        while block := stream.read(BUFFER_BYTES):
-            unpacked.write(block)
-        unpacked.seek(0)
-        yield unpacked
+        return cast(IO[bytes], raw)
+    unpacked = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
+    shutil.copyfileobj(stream, unpacked, BUFFER_BYTES)
+    unpacked.seek(0)
+    return unpacked
 
 
 def _check_head(head: bytes, name: str) -> None:

@@ -5,12 +5,15 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.tables.columns import find_columns
+from plumbline.tables.batches import Record, TextTable
 from plumbline.tables.jsonl_files import refuse_json
-from plumbline.tables.records import ReadRequest, SourceRow
 from plumbline.tables.text_lines import MAX_LINE, DecodedLines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line that spreadsheets write
@@ -21,14 +24,12 @@ CONVERT_FASTTEXT = (
 )
 CUT_SAMPLE = "unexpected end of data"  # how the csv module says it
 
-# The line that each record begins on, its cells, and whether bytes were replaced in it.
-Record = tuple[int, list[str], bool]
 
+class CsvTable(TextTable):
+    """The rows below the header, which has as many cells as each of them.
 
-class CsvRecords:
-    """Iterate over the rows below the header, which has as many cells as each of them.
-
-    A line that repeats the header, as in files that were joined, is left out.
+    A line that repeats the header, as in files that were joined, is left out. A column without a
+    name of its own is called by its place.
     """
 
     def __init__(
@@ -41,8 +42,7 @@ class CsvRecords:
     ) -> None:
         if not stream.peek(1):
             raise DataError(f"{name}: the file is empty (0 bytes)")
-        self._name = name
-        self._lines = DecodedLines(stream, name, refuse_encoding)
+        super().__init__(DecodedLines(stream, name, refuse_encoding))
         self._repeats: list[int] = []  # lines of the header
         first_line = next(self._lines, "")
         refuse_json(first_line, name)
@@ -63,6 +63,10 @@ class CsvRecords:
             raise DataError(
                 f"{name}: no line with the names of the columns; fill the file, or leave it out"
             )
+        self.names = [
+            column if column.strip() and self.header.count(column) == 1 else f"column {place}"
+            for place, column in enumerate(self.header, 1)
+        ]
 
     def __iter__(self) -> Iterator[Record]:
         for number, cells, repaired in self._records:
@@ -73,13 +77,31 @@ class CsvRecords:
             else:
                 yield number, cells, repaired
 
-    def get_offset(self) -> int:
-        """Return how many bytes were read, decompressed."""
-        return self._lines.offset
+    def get_column(self, rows: Sequence[list[str]], name: str) -> list[Any]:
+        """Return the cells of a column."""
+        place = (self.names if name in self.names else self.header).index(name)
+        return [row[place] for row in rows]
+
+    def list_flat_columns(self) -> list[str]:
+        """List all columns."""
+        return self.header
+
+    def build_schema(self) -> "pa.Schema":
+        """Return all columns as text: what looks like a number may be a code with leading zeros."""
+        import pyarrow as pa
+
+        return pa.schema([(name, pa.string()) for name in self.names])
+
+    def describe_delimiter(self) -> Iterator[str]:
+        """Say what separates cells, where it is not what the file's name says."""
+        expected = "\t" if ".tsv" in self._name.lower() else ","
+        if self.delimiter != expected:
+            separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))
+            yield f"{self._name}: cells are separated by {separator}, not {DELIMITERS[expected]}"
 
     def describe(self) -> list[str]:
         """Say how the file was read; call it after the last row."""
-        notices = self._lines.describe()
+        notices = super().describe()
         if self._repeats:
             notices.append(
                 f"{self._name}:{self._repeats[0]}: the names of the columns again, left out "
@@ -122,21 +144,6 @@ class CsvRecords:
         if num_cells < num_names:
             remedy = "add the cells that are missing, if need be empty ones"
         return f"{place} (separated by {separator}); {remedy}"
-
-
-def read_csv(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    """Yield the rows after the header, numbered by the line each begins on (the header's is 1)."""
-    records = CsvRecords(stream, name, request.names, refuse_encoding=request.refuse_encoding)
-    expected = "\t" if ".tsv" in name.lower() else ","
-    if records.delimiter != expected:
-        separator = DELIMITERS.get(records.delimiter, repr(records.delimiter))
-        request.notices.append(
-            f"{name}: cells are separated by {separator}, not {DELIMITERS[expected]}"
-        )
-    indices = find_columns(name, records.header, request)
-    for number, cells, repaired in records:
-        yield SourceRow(number, [cells[index] for index in indices], repaired)
-    request.notices.extend(records.describe())
 
 
 def _detect_delimiter(header_line: str, wanted: Sequence[str]) -> str:

@@ -1,26 +1,51 @@
-"""From an open file to rows, by the ending of its name."""
+"""From an open file to a table or to rows, by the ending of its name."""
 
-from collections.abc import Iterator
-from contextlib import closing
-from pathlib import PurePath
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
 from typing import IO
 
 from plumbline.contract.errors import DataError
-from plumbline.tables.arrow_files import ArrowTable, read_arrow
+from plumbline.tables.arrow_files import ArrowTable
+from plumbline.tables.batches import Batch
 from plumbline.tables.byte_stream import (
     GZIP_ENDING,
     Guard,
     guard_system_errors,
     open_stream,
 )
-from plumbline.tables.csv_files import CsvRecords, read_csv
-from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonRecords, read_jsonl
+from plumbline.tables.columns import find_columns
+from plumbline.tables.csv_files import CsvTable
+from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonTable
 from plumbline.tables.records import ReadRequest, SourceRow
 
 KNOWN_ENDINGS = (
     ".csv, .tsv, .txt (with a header), .jsonl, .ndjson, .parquet, .arrow, .feather; "
     "each also with .gz"
 )
+
+Table = CsvTable | JsonTable | ArrowTable
+
+
+def open_table(
+    file: IO[bytes],
+    name: str,
+    wanted: Sequence[str] = (),
+    *,
+    refuse_encoding: bool = False,
+    guard: Guard = guard_system_errors,
+) -> Table:
+    """Return the table in an open file; DataError if its beginning is not valid.
+
+    `wanted` are names of columns of which some are expected: they tell the delimiter of CSV.
+    """
+    kind = find_kind(name)
+    stream = open_stream(file, name, guard)
+    match kind:
+        case "csv":
+            return CsvTable(stream, name, wanted, refuse_encoding=refuse_encoding)
+        case "jsonl":
+            return JsonTable(stream, name, refuse_encoding=refuse_encoding)
+    return ArrowTable(stream, name, kind)
 
 
 def read_rows(
@@ -31,15 +56,16 @@ def read_rows(
 ) -> Iterator[SourceRow]:
     """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
     with file:
-        kind = find_kind(name)
-        stream = open_stream(file, name, guard)
-        match kind:
-            case "csv":
-                yield from read_csv(stream, name, request)
-            case "jsonl":
-                yield from read_jsonl(stream, name, request)
-            case _:
-                yield from read_arrow(stream, name, kind, request)
+        table = open_table(
+            file, name, request.names, refuse_encoding=request.refuse_encoding, guard=guard
+        )
+        if isinstance(table, CsvTable):
+            request.notices.extend(table.describe_delimiter())
+        if not isinstance(table, JsonTable) or table.head:
+            find_columns(name, table.header, request)
+        for batch in table.read_batches(request.names):
+            yield from _convert_rows(batch, request)
+        request.notices.extend(table.describe())
 
 
 def list_columns(file: IO[bytes], name: str) -> list[str]:
@@ -48,17 +74,14 @@ def list_columns(file: IO[bytes], name: str) -> list[str]:
     What has no name, or the name of another column, cannot be asked for.
     """
     with file:
-        kind = find_kind(name)
-        stream = open_stream(file, name)
-        match kind:
-            case "csv":
-                names = CsvRecords(stream, name).header
-            case "jsonl":
-                names = _list_keys(JsonRecords(stream, name))
-            case _:
-                with closing(ArrowTable(stream, name, kind)) as table:
-                    names = table.list_flat_columns()
+        names = open_table(file, name).list_flat_columns()
     return [column for column in names if column.strip() and names.count(column) == 1]
+
+
+def open_file(path: Path) -> IO[bytes]:
+    """Open a file on this machine; DataError where the system refuses."""
+    with guard_system_errors(str(path)):
+        return path.open("rb")
 
 
 def find_kind(name: str) -> str:
@@ -82,16 +105,12 @@ def find_kind(name: str) -> str:
     raise DataError(f"{name}: no reader for {ending}; known: {KNOWN_ENDINGS}")
 
 
-def _list_keys(records: JsonRecords) -> list[str]:
-    """List the keys whose values are neither objects nor lists of other things than texts."""
-    nested = {
-        key
-        for _, record, _ in records.head
-        for key, value in record.items()
-        if isinstance(value, dict) or (isinstance(value, list) and not _is_text_list(value))
-    }
-    return [name for name in records.names if name not in nested]
-
-
-def _is_text_list(items: list[object]) -> bool:
-    return all(isinstance(item, str) for item in items)
+def _convert_rows(batch: Batch, request: ReadRequest) -> Iterator[SourceRow]:
+    """Yield the rows with the wanted columns as text."""
+    numbers = batch.list_numbers()
+    columns = []
+    for column in request.columns:
+        values = zip(batch.get_column(column.name), numbers, strict=True)
+        columns.append([column.convert(value, f"{batch.name}:{row}") for value, row in values])
+    repaired = batch.repaired or [False] * batch.num_rows
+    return map(SourceRow, numbers, zip(*columns, strict=True), repaired)

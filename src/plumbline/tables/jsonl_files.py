@@ -3,43 +3,66 @@
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.tables.columns import find_columns
-from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS, ReadRequest, SourceRow
+from plumbline.tables.batches import Record, TextTable
+from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS
 from plumbline.tables.text_lines import DecodedLines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
 
-# The line of each object, the object, and whether bytes or characters were replaced in it.
-Record = tuple[int, dict[str, Any], bool]
 
-
-class JsonRecords:
-    """Iterate over the objects of a file; empty lines are ignored."""
+class JsonTable(TextTable):
+    """The objects of a file; empty lines are ignored."""
 
     def __init__(
         self, stream: io.BufferedReader, name: str, *, refuse_encoding: bool = False
     ) -> None:
-        self._name = name
-        self._lines = DecodedLines(stream, name, refuse_encoding)
+        super().__init__(DecodedLines(stream, name, refuse_encoding))
         self._records = self._parse()
         self.head = self._read_head()  # an object may lack what others have
-        self.names = list(dict.fromkeys(key for _, record, _ in self.head for key in record))
+        self.header = list(dict.fromkeys(key for _, record, _ in self.head for key in record))
+        self.names = self.header
 
     def __iter__(self) -> Iterator[Record]:
         return chain(self.head, self._records)
 
-    def get_offset(self) -> int:
-        """Return how many bytes were read, decompressed."""
-        return self._lines.offset
+    def get_column(self, rows: Sequence[dict[str, Any]], name: str) -> list[Any]:
+        """Return the values of a key, None where an object lacks it."""
+        return [row.get(name) for row in rows]
 
-    def describe(self) -> list[str]:
-        """Say how the file was read; call it after the last object."""
-        return self._lines.describe()
+    def list_flat_columns(self) -> list[str]:
+        """List the keys whose values are neither objects nor lists of other things than texts."""
+        nested = {
+            key
+            for _, record, _ in self.head
+            for key, value in record.items()
+            if isinstance(value, dict) or (isinstance(value, list) and not _is_text_list(value))
+        }
+        return [name for name in self.names if name not in nested]
+
+    def build_schema(self) -> "pa.Schema":
+        """Infer types from the first rows; DataError for a column with values of many types."""
+        import pyarrow as pa
+
+        return pa.schema([(name, self._infer_type(name)) for name in self.names])
+
+    def _infer_type(self, name: str) -> "pa.DataType":
+        import pyarrow as pa
+
+        try:
+            inferred = pa.infer_type([record.get(name) for _, record, _ in self.head])
+        except (pa.ArrowException, OverflowError) as error:
+            raise DataError(
+                f"{self._name}: {name}: values of more than one type ({error}); write .jsonl"
+            ) from None
+        return pa.string() if pa.types.is_null(inferred) else inferred
 
     def _read_head(self) -> list[Record]:
         """Read as many objects as are held in memory at once."""
@@ -63,18 +86,6 @@ class JsonRecords:
             yield self._lines.number, record, repaired
 
 
-def read_jsonl(stream: io.BufferedReader, name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    """Yield one row for each line that is not empty, numbered by its line."""
-    records = JsonRecords(stream, name, refuse_encoding=request.refuse_encoding)
-    if records.head:
-        find_columns(name, records.names, request)
-    for number, record, repaired in records:
-        place = f"{name}:{number}"
-        values = [column.convert(record.get(column.name), place) for column in request.columns]
-        yield SourceRow(number, values, repaired)
-    request.notices.extend(records.describe())
-
-
 def replace_surrogates(value: str) -> str:
     r"""Replace unpaired surrogates by `?`: an escape such as \ud83d alone is not a character."""
     return value.encode("utf-8", "replace").decode()
@@ -87,6 +98,10 @@ def refuse_json(line: str, name: str) -> None:
         raise DataError(f"{name}: a JSON array, not CSV; {ARRAY_REMEDY}")
     if start == "{" and _is_object(line):
         raise DataError(f"{name}: JSON objects, one on each line, not CSV; name it .jsonl")
+
+
+def _is_text_list(items: list[Any]) -> bool:
+    return all(isinstance(item, str) for item in items)
 
 
 def _is_object(line: str) -> bool:

@@ -13,13 +13,21 @@ BATCH_BYTES = 8 * 2**20
 
 
 class BatchWriter(AbstractContextManager["BatchWriter"]):
-    """Rows for one Parquet file; its row groups have BATCH_ROWS rows, or BATCH_BYTES and more."""
+    """Rows for one file; its row groups have BATCH_ROWS rows, or BATCH_BYTES and more.
 
-    def __init__(self, path: Path, schema: "pa.Schema") -> None:
+    It is one of Parquet, or with `kind` arrow one of Arrow.
+    """
+
+    def __init__(self, path: Path, schema: "pa.Schema", kind: str = "parquet") -> None:
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
         self._waiting = schema.empty_table()
-        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._writer = (
+            pa.ipc.new_file(str(path), schema)
+            if kind == "arrow"
+            else pq.ParquetWriter(path, schema, compression="zstd")
+        )
 
     def add(self, rows: "pa.RecordBatch") -> None:
         """Take any number of rows of the schema."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError, explain_damage
-from plumbline.tables.parquet_batches import BATCH_ROWS, BatchWriter, read_row_groups
+from plumbline.tables.parquet_batches import BatchWriter, read_row_groups
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,14 +55,11 @@ def read_metadata(path: Path) -> Any:
 
 def write_split(folder: Path, split: str, table: "pa.Table") -> None:
     """Write all rows of a split, in place of those in the folder."""
-    import pyarrow.parquet as pq
-
     for path in folder.glob(f"{split}.*.parquet"):
         path.unlink()
-    for number, start in enumerate(range(0, max(1, len(table)), FILE_ROWS)):
-        rows = table.slice(start, FILE_ROWS)
-        path = _name_file(folder, split, number)
-        pq.write_table(rows, path, compression="zstd", row_group_size=BATCH_ROWS)
+    with SplitWriter(folder, split, table.schema) as writer:
+        for batch in table.to_batches():
+            writer.add(batch)
 
 
 class SplitWriter(AbstractContextManager["SplitWriter"]):

@@ -29,14 +29,14 @@ class DecodedLines:
     """Iterate over the lines of a stream as text; `number` is that of the last line, from 1."""
 
     def __init__(self, stream: io.BufferedReader, name: str, refuse_encoding: bool) -> None:
+        self.name = name
         self.number = 0
         self._stream = stream
-        self._name = name
         self._refuse_encoding = refuse_encoding
         self._repaired = False
         self.offset = 0  # bytes that were read
         self._num_repaired = 0
-        self._is_ended = True  # the last line has a line end
+        self.is_ended = True  # the line that was read last has a line end
         self._num_utf8 = 0  # lines with characters beyond ASCII that are valid UTF-8
         encoding = _find_encoding(stream)
         # The beginning of the file, as far as it is clear.
@@ -51,11 +51,11 @@ class DecodedLines:
         if not raw:
             raise StopIteration
         self.number += 1
-        self._is_ended = raw.endswith(b"\n")
+        self.is_ended = raw.endswith(b"\n")
         if len(raw) >= MAX_LINE:
             limit = f"{MAX_LINE // 2**20} MiB"
             raise DataError(
-                f"{self._name}:{self.number}: a line of more than {limit}; is it a text file?"
+                f"{self.name}:{self.number}: a line of more than {limit}; is it a text file?"
             )
         if self.number == 1 and raw.startswith(UTF8_BOM):
             raw = raw.removeprefix(UTF8_BOM)
@@ -68,20 +68,15 @@ class DecodedLines:
         self.offset += len(raw)
         return text
 
-    @property
-    def is_ended(self) -> bool:
-        """Whether the line that was read last has a line end."""
-        return self._is_ended
-
     def describe(self) -> list[str]:
         """Say how the file was read, and that its last line may be cut; call it after that line."""
         notices = []
         repairs = self._describe_repairs()
         if repairs:
             notices.append(repairs)
-        if not self._is_ended:
+        if not self.is_ended:
             notices.append(
-                f"{self._name}:{self.number}: the last line has no line end; "
+                f"{self.name}:{self.number}: the last line has no line end; "
                 "if the file was cut off there, fetch it again"
             )
         return notices
@@ -97,9 +92,9 @@ class DecodedLines:
         if not self._num_repaired:
             return None
         if self._num_utf8 == 0:
-            return f"{self._name}: not UTF-8; lines read as Windows-1252: {self._num_repaired:,}"
+            return f"{self.name}: not UTF-8; lines read as Windows-1252: {self._num_repaired:,}"
         return (
-            f"{self._name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
+            f"{self.name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
             "those bytes were read as Windows-1252, or as U+FFFD where it has no such character"
         )
 
@@ -117,7 +112,7 @@ class DecodedLines:
         else:
             remedy = CONVERT
         return (
-            f"{self._name}:{self.number}: not UTF-8: {byte}; "
+            f"{self.name}:{self.number}: not UTF-8: {byte}; "
             f"{remedy}, or set data.policies.encoding: replace (it reads Windows-1252)"
         )
 

@@ -4,8 +4,8 @@ A row of the same kind of file stays as it is, cell by cell.
 """
 
 import csv
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.task import Field
 from plumbline.contract.value_types import TYPES
-from plumbline.tables.batches import Batch, CsvTable, Table
+from plumbline.tables.batches import Batch
 from plumbline.tables.byte_stream import is_compressed
-from plumbline.tables.formats import find_kind
+from plumbline.tables.csv_files import CsvTable
+from plumbline.tables.formats import Table, find_kind
+from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tables.records import CHUNK_ROWS
 from plumbline.tables.values import encode_cell, encode_objects, encode_text
 
@@ -23,9 +25,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LINE_END = "\r\n"  # given to csv.writer, so that it quotes cells that contain either character
-# A row group of Parquet is written when it reaches one of these.
-GROUP_ROWS = 65_536
-GROUP_BYTES = 64 * 2**20
 
 Columns = Mapping[str, Sequence[Any]]
 
@@ -44,25 +43,43 @@ def find_output_kind(target: Path) -> str:
 def create_writer(target: Path, table: Table, added: Sequence[Field]) -> "TableWriter":
     """Create the writer of the output, for the rows of `table` and the columns `added`."""
     kind = find_output_kind(target)
-    if kind == "csv":
-        return CsvWriter(target, table, added)
-    if kind == "jsonl":
-        return JsonlWriter(target, table, added)
-    return ArrowWriter(kind, table, added)
+    writer = {"csv": CsvWriter, "jsonl": JsonlWriter}.get(kind, ArrowWriter)
+    return writer(target, table, added)
 
 
-class CsvWriter:
-    """Rows followed by their answers, with the delimiter and line ends of CSV that was read."""
+class TableWriter(ABC):
+    """Encodes the rows of `table` with `added` columns behind them.
+
+    What it returns is appended to one file, of which `finish` makes the output.
+    """
 
     def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
         self._target = target
         self._columns = table.names
-        self._header = table.names
         self._names = [field.name for field in added]
+
+    @abstractmethod
+    def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
+        """Return rows followed by their answers."""
+
+    def encode_header(self) -> bytes:
+        """Return what is before all rows."""
+        return b""
+
+    def finish(self, rows: Path) -> Path:
+        """Return the output: the file of all rows, or one beside it."""
+        return rows
+
+
+class CsvWriter(TableWriter):
+    """Rows followed by their answers, with the delimiter and line ends of CSV that was read."""
+
+    def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
+        super().__init__(target, table, added)
+        self._header = table.header
         self._delimiter = "\t" if ".tsv" in target.name.lower() else ","
         self._line_end = "\n"
         if isinstance(table, CsvTable):
-            self._header = table.header
             self._line_end = table.line_end
             if "\t" not in (self._delimiter, table.delimiter):
                 self._delimiter = table.delimiter
@@ -72,20 +89,15 @@ class CsvWriter:
         return self._encode([[*self._header, *self._names]])
 
     def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
-        """Return rows followed by their answers."""
-        rows: Iterable[Sequence[str]]
-        if batch.cells is None:
+        """Return rows followed by their answers; cells of CSV stay as they are."""
+        columns: list[Iterable[str]]
+        if isinstance(batch.rows[0], list):
+            columns = list(zip(*batch.rows, strict=True))
+        else:
             _refuse_new_keys(batch, self._columns)
             columns = [map(encode_cell, batch.get_column(name)) for name in self._columns]
-            rows = zip(*columns, strict=True)
-        else:
-            rows = batch.cells
-        added = zip(*(map(encode_cell, answers[name]) for name in self._names), strict=True)
-        return self._encode((*row, *cells) for row, cells in zip(rows, added, strict=True))
-
-    def finish(self, rows: Path) -> Path:
-        """Return `rows`: nothing is left to do."""
-        return rows
+        columns += [map(encode_cell, answers[name]) for name in self._names]
+        return self._encode(zip(*columns, strict=True))
 
     def _encode(self, rows: Iterable[Sequence[str]]) -> bytes:
         lines: list[str] = []
@@ -96,36 +108,23 @@ class CsvWriter:
         return encode_text("".join(lines), self._target)
 
 
-class JsonlWriter:
-    """Objects with their answers as last keys."""
-
-    def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
-        self._target = target
-        self._columns = table.names
-        self._names = [field.name for field in added]
-
-    def encode_header(self) -> bytes:
-        """Return nothing: JSON lines have no header."""
-        return b""
+class JsonlWriter(TableWriter):
+    """Objects with their answers as last keys; those that were read keep their keys."""
 
     def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
         """Return objects with their answers."""
-        added = {name: answers[name] for name in self._names}
-        if batch.objects is None:
-            columns = {name: batch.get_column(name) for name in self._columns}
-            lines = encode_objects(_build_objects(columns | added))
-        else:
+        added = _build_objects({name: answers[name] for name in self._names})
+        if isinstance(batch.rows[0], dict):
             self._refuse_answers(batch)
-            pairs = zip(batch.objects, _build_objects(added), strict=True)
-            lines = encode_objects(row | answer for row, answer in pairs)
+            rows = iter(batch.rows)
+        else:
+            rows = _build_objects({name: batch.get_column(name) for name in self._columns})
+        pairs = zip(rows, added, strict=True)
+        lines = encode_objects(row | answer for row, answer in pairs)
         return encode_text("".join(f"{line}\n" for line in lines), self._target)
 
-    def finish(self, rows: Path) -> Path:
-        """Return `rows`: nothing is left to do."""
-        return rows
-
     def _refuse_answers(self, batch: Batch) -> None:
-        for row, record in enumerate(batch.objects or ()):
+        for row, record in enumerate(batch.rows):
             taken = record.keys() & self._names
             if taken:
                 raise DataError(
@@ -134,39 +133,33 @@ class JsonlWriter:
                 )
 
 
-class ArrowWriter:
+class ArrowWriter(TableWriter):
     """Collects batches as Arrow streams: neither Parquet nor an Arrow file can be appended to."""
 
-    def __init__(self, kind: str, table: Table, added: Sequence[Field]) -> None:
+    def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
         import pyarrow as pa
 
-        self._kind = kind
-        self._columns = table.names
+        super().__init__(target, table, added)
         self._input_schema = table.build_schema()
         self._added_schema = pa.schema([(field.name, _convert_type(field.type)) for field in added])
         self._schema = pa.schema(
             [*self._input_schema, *self._added_schema], metadata=self._input_schema.metadata
         )
 
-    def encode_header(self) -> bytes:
-        """Return nothing: each Arrow stream has its schema."""
-        return b""
-
     def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
         """Return an Arrow stream of one batch."""
         import pyarrow as pa
 
-        if batch.arrow is not None:
-            arrays = list(batch.arrow.columns)
+        if isinstance(batch.rows, pa.RecordBatch):
+            arrays = list(batch.rows.columns)
         else:
             _refuse_new_keys(batch, self._columns)
             arrays = _build_arrays(self._input_schema, batch.get_column, batch)
         arrays += _build_arrays(self._added_schema, answers.__getitem__, batch)
-        rows = pa.record_batch(arrays, schema=self._schema)
         stream = pa.BufferOutputStream()
         options = pa.ipc.IpcWriteOptions(compression="lz4")
         with pa.ipc.new_stream(stream, self._schema, options=options) as writer:
-            writer.write_batch(rows)
+            writer.write_batch(pa.record_batch(arrays, schema=self._schema))
         return bytes(stream.getvalue())
 
     def finish(self, rows: Path) -> Path:
@@ -174,35 +167,21 @@ class ArrowWriter:
         import pyarrow as pa
 
         output = rows.with_name("finished")
-        group: list[pa.RecordBatch] = []
-        with _explain_schema_errors(), self._open(output) as writer:
-            for batch in _read_streams(rows):
-                group.append(batch)
-                num_rows = sum(batch.num_rows for batch in group)
-                num_bytes = sum(batch.nbytes for batch in group)
-                if num_rows >= GROUP_ROWS or num_bytes >= GROUP_BYTES:
-                    writer.write_table(pa.Table.from_batches(group))
-                    group.clear()
-            if group:
-                writer.write_table(pa.Table.from_batches(group))
+        try:
+            with BatchWriter(output, self._schema, find_kind(self._target.name)) as writer:
+                for batch in _read_streams(rows):
+                    writer.add(batch)
+        except pa.ArrowException as error:  # such as an object without a key
+            raise DataError(
+                f"these columns cannot be written as Parquet ({error}); write .jsonl"
+            ) from None
         return output
-
-    def _open(self, output: Path) -> Any:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        if self._kind == "arrow":
-            return pa.ipc.new_file(str(output), self._schema)
-        return pq.ParquetWriter(output, self._schema, compression="zstd")
-
-
-# What each encodes is appended to one file, of which `finish` makes the output.
-TableWriter = CsvWriter | JsonlWriter | ArrowWriter
 
 
 def _refuse_new_keys(batch: Batch, known: Sequence[str]) -> None:
     """DataError for an object with a key that the output has no column for."""
-    for row, record in enumerate(batch.objects or ()):
+    objects = batch.rows if isinstance(batch.rows[0], dict) else ()
+    for row, record in enumerate(objects):
         for key in record.keys() - known:
             raise DataError(
                 f"{batch.locate_row(row)}: key {key!r} is not in any of the first {CHUNK_ROWS:,} "
@@ -213,18 +192,6 @@ def _refuse_new_keys(batch: Batch, known: Sequence[str]) -> None:
 def _build_objects(columns: Columns) -> Iterator[dict[str, Any]]:
     for row in zip(*columns.values(), strict=True):
         yield dict(zip(columns, row, strict=True))
-
-
-@contextmanager
-def _explain_schema_errors() -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except pa.ArrowException as error:  # such as an object without a key
-        raise DataError(
-            f"these columns cannot be written as Parquet ({error}); write .jsonl"
-        ) from None
 
 
 def _read_streams(rows: Path) -> "Iterator[pa.RecordBatch]":
