@@ -227,21 +227,6 @@ def test_two_runs_do_not_write_one_folder(model: Model, given: Path, tmp_path: P
     assert {"label", "scores"} <= set(read(out / NAMES[0])[0])
 
 
-@pytest.mark.parametrize("folder", ["in", "out"])
-def test_a_file_that_changes_during_the_run_is_in_no_listing(
-    model: Model, given: Path, tmp_path: Path, folder: str
-) -> None:
-    first = tmp_path / folder / sorted(NAMES)[0]
-
-    def change(*_: object) -> None:
-        if (tmp_path / "out" / sorted(NAMES)[1]).exists():  # the first one was scored
-            first.write_text("text\nparcel late\n")
-
-    with pytest.raises(DataError, match=f"{sorted(NAMES)[0]}: added, removed or changed"):
-        model.score_folder(given, tmp_path / "out", watch=change)
-    assert not (tmp_path / "out" / LISTING).exists()
-
-
 def test_all_files_get_the_same_columns(model: Model, given: Path, tmp_path: Path) -> None:
     write(given / NAMES[0], {"text": ["refund"], "label": ["billing"]})
     with pytest.raises(DataError, match=f"{NAMES[0]}: column 'label' has the name of an answer"):

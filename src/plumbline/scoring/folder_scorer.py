@@ -1,7 +1,7 @@
 """Score all files of a folder, here or on Spark; the listing comes last, when all are there."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,7 @@ def score_folder(model: "CachedVersion", request: FolderRequest, engine: Engine)
     The listing has name, rows and SHA-256 of each, and is the same whatever the engine. A file that
     an earlier run of the same request scored is not scored again. Raises ParamsError, DataError or
     BusyError before anything is written, and DataError where files could not be scored, once all
-    were tried, or where input or output changed meanwhile.
+    were tried.
     """
     source, target = FileFolder(request.input), FileFolder(request.output)
     names = _list_inputs(source)
@@ -53,15 +53,14 @@ def score_folder(model: "CachedVersion", request: FolderRequest, engine: Engine)
     with target.hold():
         scored = list(engine(model, request, names))
         _raise_errors(scored)
-        _require_unchanged(source, target, scored)
-        target.write_json(LISTING, _build_listing(model, request, scored))
-    num_bad = sum(file.num_bad for file in scored)
+        listing = _build_listing(model, request, scored)
+        target.write_json(LISTING, listing)
     return FolderSummary(
         num_files=len(scored),
         num_kept=sum(file.is_kept for file in scored),
-        num_rows=sum(file.num_rows for file in scored),
-        num_bad=num_bad,
-        error_column=request.prefix + ERROR if num_bad else "",
+        num_rows=listing["num_rows"],
+        num_bad=listing["num_bad"],
+        error_column=request.prefix + ERROR,
     )
 
 
@@ -74,21 +73,17 @@ def make_local_engine(watch: Watch) -> Engine:
         predictor = load_model(model)
         num_rows = 0
         for number, name in enumerate(names):
-            watch_file = _add_files_before(watch, num_rows, number, len(names))
-            file = try_file(model, predictor, request, name, watch_file)
+
+            def watch_all(
+                rows: int, share: float, before: int = num_rows, at: int = number
+            ) -> None:
+                watch(before + rows, (at + share) / len(names))
+
+            file = try_file(model, predictor, request, name, watch_all)
             num_rows += file.num_rows
             yield file
 
     return score_here
-
-
-def _add_files_before(watch: Watch, num_rows: int, num_before: int, num_files: int) -> Watch:
-    """Return a watch of one file that counts the files before it too."""
-
-    def watch_file(rows: int, share: float) -> None:
-        watch(num_rows + rows, (num_before + share) / num_files)
-
-    return watch_file
 
 
 def _list_inputs(source: FileFolder) -> list[str]:
@@ -96,7 +91,7 @@ def _list_inputs(source: FileFolder) -> list[str]:
     if not names:
         raise DataError(f"{source.shown}: no such folder, or no file in it")
     for name in names:
-        if not _is_utf8(name):
+        if not name.isprintable():
             raise DataError(f"{source.show(name)!a}: a file name that is not UTF-8; rename it")
         try:
             find_output_kind(Path(name))
@@ -106,14 +101,6 @@ def _list_inputs(source: FileFolder) -> list[str]:
                 "(links to folders are not followed)"
             ) from None
     return names
-
-
-def _is_utf8(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _check_output(source: FileFolder, target: FileFolder, names: Sequence[str]) -> None:
@@ -146,32 +133,14 @@ def _raise_errors(scored: Sequence[ScoredFile]) -> None:
     raise DataError("\n  ".join([message, *lines]))
 
 
-def _require_unchanged(
-    source: FileFolder, target: FileFolder, scored: Sequence[ScoredFile]
-) -> None:
-    """Raise DataError where files were added, removed or changed since they were scored."""
-    names = [file.name for file in scored]
-    for folder, number in ((source, 0), (target, 1)):
-        present = set(folder.list_names(with_empty=folder is target))
-        changed = sorted(present.symmetric_difference(names))
-        for file in scored:
-            if file.name in present and folder.stamp(file.name) != file.stamps[number]:
-                changed.append(file.name)
-        if changed:
-            raise DataError(
-                f"{folder.shown}: {_list_some(changed)}: added, removed or changed during the run; "
-                "run the same command again"
-            )
-
-
 def _build_listing(
     model: "CachedVersion", request: FolderRequest, scored: Sequence[ScoredFile]
 ) -> dict[str, Any]:
-    files = []
-    for file in scored:
-        facts = asdict(file)
-        shown = ("name", "num_rows", "num_bad", "sha256", "input")
-        files.append({name: facts[name] for name in shown})
+    shown = ("name", "num_rows", "num_bad", "sha256")
+    files = [
+        {name: getattr(file, name) for name in shown} | {"input": file.run["input"]}
+        for file in scored
+    ]
     return {
         "model": describe_model(model),
         "params": dict(request.params),

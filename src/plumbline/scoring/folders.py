@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -77,17 +77,11 @@ class FileFolder:
             self._store.invalidate_cache()
             return read_version(self._store, self._locate(name))
 
-    def stamp(self, name: str) -> dict[str, Any]:
-        """Return what a change of a file shows in, without reading it."""
-        if self.local is None:
-            return self.identify(name)
-        status = (self.local / name).stat()
-        return {"bytes": status.st_size, "mtime_ns": status.st_mtime_ns, "inode": status.st_ino}
-
     def fetch(self, name: str, scratch: Path) -> Path:
         """Return the path of a file on this machine, for which it may be copied to `scratch`."""
         if self.local is not None:
             return self.local / name
+        scratch.mkdir()
         path = scratch / Path(name).name
         with self._explain_errors():
             self._store.get_file(self._locate(name), str(path))
@@ -99,8 +93,9 @@ class FileFolder:
         It is the same each time, where the folder is on this machine.
         """
         if self.local is None:
+            scratch.mkdir()
             return scratch / Path(name).name
-        aside = self.local / RECORDS / hash_name(name)
+        aside = self.local / RECORDS / _hash_name(name)
         aside.mkdir(parents=True, exist_ok=True)
         return aside / Path(name).name
 
@@ -119,16 +114,21 @@ class FileFolder:
         publish(place, path)
         place.parent.rmdir()
 
-    def read_json(self, name: str) -> Any:
-        """Read what `write_json` wrote; None where there is nothing that can be read."""
-        if not self.has_file(name):
-            return None
+    def read_record(self, name: str) -> Any:
+        """Read what `write_record` wrote of a file; {} where there is nothing that can be read."""
+        path = _locate_record(name)
+        if not self.has_file(path):
+            return {}
         with self._explain_errors():
-            content = self._store.cat_file(self._locate(name))
+            content = self._store.cat_file(self._locate(path))
         try:
             return json.loads(content)
         except ValueError:
-            return None
+            return {}
+
+    def write_record(self, name: str, record: Mapping[str, Any]) -> None:
+        """Write the record of a file, for the next run."""
+        self.write_json(_locate_record(name), record)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write `value` as stable, strict JSON."""
@@ -179,7 +179,11 @@ class FileFolder:
             ) from None
 
 
-def hash_name(name: str) -> str:
+def _locate_record(name: str) -> str:
+    return f"{RECORDS}/{_hash_name(name)}.json"
+
+
+def _hash_name(name: str) -> str:
     """Return a file's name as a short one, which is that of no other file."""
     return hashlib.sha256(name.encode()).hexdigest()
 
