@@ -18,14 +18,13 @@ KINDS: dict[str, dict[str, Any]] = {
         }
     },
     "bernoulli": {"ones": 1.0, "zeros": 1.0},
-    "markov": {"num_symbols": 3, "alpha": 0.5, "stay": 2.0},
 }
 NETWORK = {"sequences_per_epoch": 64, "batch_size": 16, "max_epochs": 2, "warmup": 0.2}
 SIZES = {"transformer": {"width": 16, "heads": 2}}
 
 
 def list_values(kind: str = "mixture", length: int = 24) -> dict[str, Any]:
-    """The recipe with other data and smaller candidates; `transitions` for markov."""
+    """The recipe with other data and smaller candidates."""
     values: dict[str, Any] = load_yaml(ROOT / "recipes/sequence_bayes.yaml")
     values["data"] = {"kind": kind, "watch": "data/raw", "length": length, "rows": ROWS}
     values["data"] |= deepcopy(KINDS[kind])
@@ -33,8 +32,6 @@ def list_values(kind: str = "mixture", length: int = 24) -> dict[str, Any]:
     for config in candidates.values():
         if config["kind"] != "rule":
             config |= NETWORK | SIZES.get(config["kind"], {"hidden": 16})
-    if kind == "markov":
-        candidates["transitions"] = candidates["counts"] | {"kind": "transitions"}
     values["validation"]["min_rows"] = 50
     values["training"] |= {"device": "cpu", "checkpoint_every_steps": 3}
     return values

@@ -16,7 +16,6 @@ from plumbline.contract.params import (
 from plumbline.contract.search import TunableConfig
 
 GENERATED = "generated"
-MAX_GENERATED_AGENTS = 8  # every pattern of their answers is enumerated: 21,147 of eight
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -60,12 +59,12 @@ class Talent(StrictModel):
 
 
 class GeneratedRecords(StrictModel):
-    """Generated records, whose best possible vote and policy are known."""
+    """Generated records; see data/generated.py."""
 
     num_questions: Count
     wrong_answers: Annotated[int, Field(ge=2, le=1000)]  # that a question has
     copy_share: Share  # of an agent's wrong answers, that are its model's
-    talents: Annotated[Mapping[Name, Talent], Field(min_length=2, max_length=MAX_GENERATED_AGENTS)]
+    talents: Annotated[Mapping[Name, Talent], Field(min_length=2)]
 
 
 class RecordedData(StrictModel):

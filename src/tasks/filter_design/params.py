@@ -136,12 +136,6 @@ class TextbookConfig(CandidateConfig):
     kind: Literal["textbook"]
 
 
-class BayesianConfig(CandidateConfig):
-    """Bayesian optimisation from the textbook's values; nothing is trained."""
-
-    kind: Literal["bayesian"]
-
-
 class LadderNetworkConfig(CandidateConfig, SeededConfig):
     """What every network needs."""
 
@@ -179,11 +173,11 @@ class GanConfig(LadderNetworkConfig):
 
 
 Candidate = Annotated[
-    TextbookConfig | BayesianConfig | RegressionConfig | DiffusionConfig | GanConfig,
+    TextbookConfig | RegressionConfig | DiffusionConfig | GanConfig,
     Field(discriminator="kind"),
 ]
 # These learn nothing from the designs of train, so there are none to shuffle.
-UNTAUGHT = (TextbookConfig, BayesianConfig, RegressionConfig)
+UNTAUGHT = (TextbookConfig, RegressionConfig)
 
 
 class FilterParams(Params):

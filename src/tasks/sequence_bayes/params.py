@@ -64,15 +64,6 @@ class BernoulliData(Sequences):
     zeros: Positive
 
 
-class MarkovData(Sequences):
-    """A symbol depends on the one before; each row of transitions comes from its own Dirichlet."""
-
-    kind: Literal["markov"]
-    num_symbols: Annotated[int, Field(ge=2, le=16)]
-    alpha: Positive  # of a change to each other symbol
-    stay: Positive  # of staying at the same symbol
-
-
 class SequenceLimits(Validation):
     """What sequences must be."""
 
@@ -111,18 +102,11 @@ class CountsConfig(NetworkConfig):
     hidden: Count
 
 
-class TransitionsConfig(NetworkConfig):
-    """A network on the counts of what followed the last symbol so far."""
-
-    kind: Literal["transitions"]
-    hidden: Count
-
-
 class CausalConfig(NetworkConfig):
     """A small causal transformer; `orders` > 1 answers with the mean over orders of the history."""
 
     kind: Literal["transformer"]
-    positions: Literal["none", "learned", "sinusoidal", "rope", "alibi"]
+    positions: Literal["none", "learned"]
     width: Count
     layers: Count
     heads: Count
@@ -130,18 +114,16 @@ class CausalConfig(NetworkConfig):
 
     @model_validator(mode="after")
     def _check_heads(self) -> "CausalConfig":
-        if self.width % (2 * self.heads):
+        if self.width % self.heads:
             raise ValueError(
-                f"width: {self.width}; each of {self.heads} heads needs an even number of units: "
-                f"make it a multiple of {2 * self.heads}"
+                f"width: {self.width}; {self.heads} heads share it: make it a multiple of "
+                f"{self.heads}"
             )
         return self
 
 
-Data = Annotated[MixtureData | BernoulliData | MarkovData, Field(discriminator="kind")]
-Candidate = Annotated[
-    RuleConfig | CountsConfig | TransitionsConfig | CausalConfig, Field(discriminator="kind")
-]
+Data = Annotated[MixtureData | BernoulliData, Field(discriminator="kind")]
+Candidate = Annotated[RuleConfig | CountsConfig | CausalConfig, Field(discriminator="kind")]
 
 
 class SequenceParams(Params):
@@ -170,18 +152,6 @@ class SequenceParams(Params):
                 raise ValueError(
                     f"control.candidates: {name} draws fresh sequences, and would not see the "
                     "shuffled ones; name another"
-                )
-        return self
-
-    @model_validator(mode="after")
-    def _check_orders(self) -> "SequenceParams":
-        if not isinstance(self.data, MarkovData):
-            return self
-        for name, config in self.candidates.items():
-            if isinstance(config, CausalConfig) and config.orders > 1:
-                raise ValueError(
-                    f"candidates.{name}.orders: {config.orders}; the order of a markov sequence "
-                    "is what its next symbol depends on: use orders: 1"
                 )
         return self
 

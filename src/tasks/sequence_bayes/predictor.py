@@ -35,7 +35,6 @@ class Rollouts(NamedTuple):
 
     number: int
     continuation: int  # symbols of each
-    from_last: bool  # a symbol depends on the one before it
 
 
 class Predictor:
@@ -51,7 +50,6 @@ class Predictor:
         self.num_symbols: int = config["num_symbols"]
         self.max_history: int = config["max_history"]
         self._orders: int = config.get("orders", 1)
-        self._from_last: bool = config["from_last"]
         self._model = build_model(config, load_file(path))
         self._threads = ThreadpoolController()
 
@@ -78,7 +76,7 @@ class Predictor:
         histories = self._read_histories(columns)
         tables: dict[int, np.ndarray] = {}
         gains: dict[int, list[float]] = {place: [] for place in range(len(histories))}
-        plan = Rollouts(rollouts, continuation, self._from_last)
+        plan = Rollouts(rollouts, continuation)
         answer = self._answer_all if all_positions else self._answer_last
         with self._threads.limit(limits=1, user_api="blas"):  # more cost more than they save
             for batch in batch_by_length(histories, max(1, rollouts)):
@@ -160,10 +158,11 @@ class Rule:
 
 
 class CountNetwork:
-    """Two hidden layers on counts of symbols, or of what followed the last symbol."""
+    """Two hidden layers on counts of symbols."""
+
+    is_order_free = True
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
-        self.is_order_free = config["kind"] == "counts"
         self._config = config
         self._weights = weights
 
@@ -184,18 +183,14 @@ class Transformer:
         self._weights = weights
         self._layers, self._heads = int(config["layers"]), int(config["heads"])
         self._start = int(config["num_symbols"])
-        self._positions: str = config["positions"]
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Return probabilities after 0, 1, ... t symbols [B, t + 1, V] for rows [B, t]."""
         start = np.full((len(rows), 1), self._start)
         symbols = np.concatenate([start, rows.astype(int)], axis=1)
         units = self._weights["embedding.weight"][symbols]
-        width = units.shape[2]
-        if self._positions == "learned":
+        if "places" in self._weights:
             units = units + self._weights["places"][: symbols.shape[1]]
-        if self._positions == "sinusoidal":
-            units = units + compute_waves(symbols.shape[1], width)
         for layer in range(self._layers):
             name = f"blocks.{layer}."
             units = units + self._attend(name, self._normalise(name + "before", units))
@@ -220,12 +215,8 @@ class Transformer:
         packed = apply_linear(self._weights, name + "qkv", units)
         split = packed.reshape(num_rows, num_places, 3, self._heads, size).transpose(2, 0, 3, 1, 4)
         query, key, value = split
-        if self._positions == "rope":
-            query, key = rotate(query), rotate(key)
         scores = query @ key.transpose(0, 1, 3, 2) / np.float32(math.sqrt(size))
         distance = np.arange(num_places)[:, None] - np.arange(num_places)
-        if self._positions == "alibi":
-            scores = scores - compute_slopes(self._heads)[:, None, None] * distance
         scores = np.where(distance < 0, np.float32(-np.inf), scores)
         scores -= scores.max(axis=3, keepdims=True)
         np.exp(scores, out=scores)
@@ -239,7 +230,6 @@ def build_model(config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) ->
     kinds: dict[str, type[Rule | CountNetwork | Transformer]] = {
         "rule": Rule,
         "counts": CountNetwork,
-        "transitions": CountNetwork,
         "transformer": Transformer,
     }
     return kinds[config["kind"]](config, weights)
@@ -252,8 +242,7 @@ def estimate_epistemic(
 
     It continues each row by symbols of its own (the martingale posterior of Fong, Holmes and Walker
     2023, arXiv:2103.15671): the entropy of the mean of the probabilities that it then has, less the
-    mean of their entropies. Where a symbol depends on the one before it, these are the
-    probabilities after the row's own last symbol. A row's random numbers come from its symbols.
+    mean of their entropies. A row's random numbers come from its symbols.
     """
     size = (rollouts.number, rollouts.continuation)
     uniform = [np.random.default_rng(make_seed(row)).random(size) for row in rows]
@@ -263,10 +252,6 @@ def estimate_epistemic(
         probabilities = model.predict(longer[:, -max_history:])[:, -1]
         below = numbers[:, step, None] >= probabilities.cumsum(axis=1)[:, :-1]
         longer = np.column_stack([longer, below.sum(axis=1)])
-    if rollouts.from_last:
-        if rows.shape[1] == 0:
-            return np.zeros(len(rows))  # no symbol tells about the first one of another sequence
-        longer = np.column_stack([longer, np.repeat(rows[:, -1], rollouts.number)])
     ends = model.predict(longer[:, -max_history:])[:, -1]
     ends = ends.reshape(len(rows), rollouts.number, -1)
     gain = compute_entropy(ends.mean(axis=1)) - compute_entropy(ends).mean(axis=1)
@@ -281,35 +266,15 @@ def count_symbols(rows: np.ndarray, num_symbols: int) -> np.ndarray:
     return counts
 
 
-def count_transitions(rows: np.ndarray, num_symbols: int) -> np.ndarray:
-    """Count what followed the last symbol so far, after 0, 1, ... t symbols [B, t + 1, V]."""
-    places = np.arange(len(rows))
-    table = np.zeros((len(rows), num_symbols, num_symbols))
-    counts = np.zeros((len(rows), rows.shape[1] + 1, num_symbols))
-    for place in range(rows.shape[1]):
-        if place:
-            table[places, rows[:, place - 1], rows[:, place]] += 1
-        counts[:, place + 1] = table[places, rows[:, place]]
-    return counts
-
-
 def build_features(rows: np.ndarray, config: Mapping[str, Any]) -> np.ndarray:
     """Return what a network on counts sees after 0, 1, ... t symbols [B, t + 1, F], float32.
 
-    Shares and logs of the counts, and of how many they are; for transitions, also which symbol was
-    the last one.
+    Shares and logs of the counts, and of how many they are.
     """
-    num_symbols = int(config["num_symbols"])
-    is_counts = config["kind"] == "counts"
-    count = count_symbols if is_counts else count_transitions
-    counts = count(rows, num_symbols)
+    counts = count_symbols(rows, int(config["num_symbols"]))
     total = counts.sum(axis=2, keepdims=True)
     parts = [counts / (total + 1), np.log1p(counts), np.log1p(total)]
     parts.append(total / int(config["max_history"]))
-    if not is_counts:
-        last = np.zeros(counts.shape)
-        last[:, 1:] = rows[:, :, None] == np.arange(num_symbols)
-        parts.append(last)
     return np.concatenate(parts, axis=2).astype(np.float32)
 
 
@@ -332,34 +297,6 @@ def compute_entropy(probabilities: np.ndarray) -> np.ndarray:
     safe = np.where(probabilities > 0, probabilities, 1.0)
     entropies: np.ndarray = -(probabilities * np.log(safe)).sum(axis=-1)
     return entropies
-
-
-def compute_waves(num_places: int, width: int) -> np.ndarray:
-    """Return sines and cosines of each place [places, width] (Vaswani et al. 2017, 3.5)."""
-    angles = compute_angles(num_places, width)
-    return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)
-
-
-def rotate(units: np.ndarray) -> np.ndarray:
-    """Rotate pairs of units [..., places, size] by their place (RoPE, Su et al. 2021)."""
-    angles = compute_angles(units.shape[-2], units.shape[-1])
-    cosines, sines = np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
-    first, second = np.split(units, 2, axis=-1)
-    turned = [first * cosines - second * sines, second * cosines + first * sines]
-    return np.concatenate(turned, axis=-1)
-
-
-def compute_angles(num_places: int, width: int) -> np.ndarray:
-    """Return the angle of each place at each of width / 2 frequencies."""
-    frequencies = 10_000.0 ** (-np.arange(0, width, 2) / width)
-    angles: np.ndarray = np.arange(num_places)[:, None] * frequencies
-    return angles
-
-
-def compute_slopes(num_heads: int) -> np.ndarray:
-    """Return how fast each head forgets with distance (ALiBi, Press et al. 2021)."""
-    slopes: np.ndarray = 2.0 ** (-8 * np.arange(1, num_heads + 1) / num_heads)
-    return slopes.astype(np.float32)
 
 
 def draw_orders(history: np.ndarray, num_orders: int) -> np.ndarray:

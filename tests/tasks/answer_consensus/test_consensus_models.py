@@ -144,7 +144,7 @@ def test_agents_that_are_mostly_wrong_vote_for_what_they_say(kind: str, num_wron
     train, test = (draw_open_answers(abilities, num_wrong, 2000, seed) for seed in (0, 1))
     assert train.num_wrong_answers == pytest.approx(num_wrong, rel=0.15)
     setting = AnswerSetting(
-        [*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, [0.0] * 4, "number", None
+        [*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, [0.0] * 4, "number"
     )
     config = build_vote(setting, train, kind)
     assert min(config["scorer"]["favour"]) > 0

@@ -37,7 +37,6 @@ NETWORKS: dict[str, dict[str, Any]] = {
     "gan": {"kind": "gan", "noise": 3, "critic_rate": 2.0, **SIZE},
 }
 UNTRAINED = {"textbook": {"kind": "textbook", "calls": 8}}
-UNTRAINED["bayesian"] = {"kind": "bayesian", "calls": 8}
 
 
 def build_params() -> FilterParams:

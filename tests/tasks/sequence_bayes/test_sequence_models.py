@@ -20,8 +20,6 @@ from tasks.sequence_bayes.models.rule import find_alphas
 from tasks.sequence_bayes.params import SequenceParams
 from tasks.sequence_bayes.predictor import load
 
-POSITIONS = ["none", "learned", "sinusoidal", "rope", "alibi"]
-
 
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -46,7 +44,7 @@ def save(params: SequenceParams, name: str, examples: Path, folder: Path, steps:
     return load(folder)
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("positions", ["none", "learned"])
 def test_the_predictor_answers_as_the_transformer(
     examples: Path, tmp_path: Path, positions: str
 ) -> None:
@@ -64,20 +62,15 @@ def test_the_predictor_answers_as_the_transformer(
     assert not np.allclose(np.array(answers)[:, -1], np.array(others)[:, -1])
 
 
-@pytest.mark.parametrize(("kind", "name"), [("mixture", "counts"), ("markov", "transitions")])
-def test_the_predictor_answers_as_the_network_on_counts(
-    tmp_path: Path, kind: str, name: str
-) -> None:
-    params = build_params(kind)
-    examples = write_examples(params, tmp_path)
-    predictor = save(params, name, examples, tmp_path / "model", steps=5)
+def test_the_predictor_answers_as_the_network_on_counts(examples: Path, tmp_path: Path) -> None:
+    predictor = save(build_params(), "counts", examples, tmp_path / "model", steps=5)
     history = read_sequences(examples, "test")[:1, :-1]
     turned = np.random.default_rng(0).permuted(history, axis=1)
     one, other = (
         predictor.predict({"sequence": rows.tolist()})["probabilities"][0]
         for rows in (history, turned)
     )
-    assert np.allclose(one, other) is (kind == "mixture")
+    assert np.allclose(one, other)
 
 
 def test_the_rule_finds_what_the_prior_adds(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ def predictor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 def laplace(tmp_path: Path) -> Any:
     """The rule that adds 1, on coins."""
     save_file({"alphas": np.array([1.0, 1.0])}, tmp_path / "model.safetensors")
-    config = {"kind": "rule", "num_symbols": 2, "max_history": 100, "from_last": False}
+    config = {"kind": "rule", "num_symbols": 2, "max_history": 100}
     (tmp_path / "config.json").write_text(json.dumps(config))
     return load(tmp_path)
 

@@ -36,7 +36,7 @@ class Oracle:
 
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
         answers: dict[str, list[Any]] = {"probabilities": [], "predictive": [], "epistemic": []}
-        plan = Rollouts(params.get("rollouts", 0), 24, from_last=self._prior.kind == "markov")
+        plan = Rollouts(params.get("rollouts", 0), 24)
         for sequence in columns["sequence"]:
             rows = np.array([sequence], dtype=np.uint8)
             tables = compute_predictive(self._prior, rows)[0] + self._shift
@@ -97,8 +97,6 @@ def test_an_improper_answer_is_an_error(examples: Path, shift: float) -> None:
         ("bernoulli", {"ones": 20.0, "zeros": 20.0}, 24),
         ("bernoulli", {"ones": 2.0, "zeros": 50.0}, 24),
         ("bernoulli", {}, 6),
-        ("markov", {}, 24),
-        ("markov", {"alpha": 2.0, "stay": 0.5}, 24),
     ],
 )
 def test_the_exact_answer_behaves(
@@ -112,11 +110,8 @@ def test_the_exact_answer_behaves(
     assert [case for case in cases if case.num_passed < case.num_cases] == []
 
 
-@pytest.mark.parametrize("kind", ["mixture", "markov"])
-def test_noise_for_uncertainty_does_not_behave(tmp_path: Path, kind: str) -> None:
-    params = build_params(kind)
-    examples = write_examples(params, tmp_path)
-    cases = check_behaviour(params, examples, Oracle(read_prior(examples), noise=True))
+def test_noise_for_uncertainty_does_not_behave(examples: Path) -> None:
+    cases = check_behaviour(build_params(), examples, Oracle(read_prior(examples), noise=True))
     failed = [case.name for case in cases if case.num_passed < case.num_cases]
     assert "epistemic uncertainty" in failed
 

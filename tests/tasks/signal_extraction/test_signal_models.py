@@ -13,12 +13,13 @@ import torch
 from tests.support.checkouts import find_python
 from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
 
+from plumbline.contract.epoch_batches import EpochBatches
 from plumbline.contract.task import SPLITS
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
 from tasks.signal_extraction.data import Windows, generators, read_inputs, read_windows
 from tasks.signal_extraction.models import build_learner, compare_export
-from tasks.signal_extraction.models.batches import Batches
+from tasks.signal_extraction.models.batches import build_batches
 from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.fir import solve_filters
 from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
@@ -76,7 +77,7 @@ def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
     torch.testing.assert_close(state, end)
 
 
-def _chunked() -> tuple[Extractor, Batches]:
+def _chunked() -> tuple[Extractor, EpochBatches]:
     shape = small_params().candidates["stateful"]
     random = np.random.default_rng(1)
     made = Windows(
@@ -87,9 +88,9 @@ def _chunked() -> tuple[Extractor, Batches]:
         random.normal(size=(40, 4, 40)),
     )
     torch.manual_seed(0)
-    data = Batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
+    data = build_batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
     return Extractor(
-        StatefulLstm(4, shape.hidden, 1, 0.0), shape, 1, num_carried=data.sampler.batch
+        StatefulLstm(4, shape.hidden, 1, 0.0), shape, 1, num_carried=shape.batch_size
     ), data
 
 
@@ -98,7 +99,7 @@ def test_truncated_backpropagation_step_by_step() -> None:
     """Each chunk's loss and gradient against a plain loop that detaches where a chunk starts."""
     module, data = _chunked()
     data.sampler.set_epoch(0)
-    chunks, numbers = data.sampler.chunks, list(data.sampler)[:8]
+    batches = list(data.train_dataloader())[:8]
     cell = torch.nn.LSTMCell(5, module.model.lstm.hidden_size)
     for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
         setattr(
@@ -107,7 +108,7 @@ def test_truncated_backpropagation_step_by_step() -> None:
             torch.nn.Parameter(getattr(module.model.lstm, f"{name}_l0").detach().clone()),
         )
     state = None
-    for count, batch in enumerate(chunks.__getitems__(rows) for rows in numbers):
+    for count, batch in enumerate(batches):
         module.zero_grad()
         cell.zero_grad()
         loss = module.training_step(batch)
@@ -140,7 +141,7 @@ def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_window
     seen = []
     for epoch in (0, 1, 0):
         data.sampler.set_epoch(epoch)
-        found = [data.sampler.chunks.__getitems__(rows) for rows in data.sampler]
+        found = list(data.train_dataloader())
         assert [bool(batch["first"].all()) for batch in found] == [True, False, False, False] * 5
         seen.append(torch.cat([batch["signals"] for batch in found]))
     assert not torch.equal(seen[0], seen[1])
@@ -149,11 +150,11 @@ def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_window
 
 def test_fresh_windows_are_new_in_every_epoch_and_none_of_the_train_split(examples: Path) -> None:
     params = small_params()
-    sampler = build_learner(params, "film", examples).data.sampler
+    data = build_learner(params, "film", examples).data
     kept = {row.tobytes() for row in read_windows(examples, "train").signals.astype(np.float32)}
     for epoch in (0, 1):
-        sampler.set_epoch(epoch)
-        drawn = {row.numpy().tobytes() for row in sampler.chunks.signals}
+        data.sampler.set_epoch(epoch)
+        drawn = {row.numpy().tobytes() for row in data.train_dataloader().dataset.signals}
         assert len(drawn) == 40
         assert not drawn & kept
         kept |= drawn
@@ -164,13 +165,14 @@ def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
     """Also where it draws as many windows as the split has."""
     params, held = small_params(), read_windows(examples, split)
     shape = params.candidates["film"].model_copy(update={"windows_per_epoch": len(held.signals)})
-    sampler = build_learner(
+    data = build_learner(
         params.model_copy(update={"candidates": {"film": shape}}), "film", examples
-    ).data.sampler
+    ).data
     kept = {row.tobytes() for row in held.signals.astype(np.float32)}
     for epoch in range(4):
-        sampler.set_epoch(epoch)
-        assert not {row.numpy().tobytes() for row in sampler.chunks.signals} & kept
+        data.sampler.set_epoch(epoch)
+        signals = data.train_dataloader().dataset.signals
+        assert not {row.numpy().tobytes() for row in signals} & kept
 
 
 def test_the_learning_rate_rises_then_falls_to_nothing(

@@ -103,13 +103,6 @@ def _build_setting(data: RecordedData, train: Answers) -> AnswerSetting:
             raise DataError(
                 f"agent {name} has 0 tokens in every row; give what its answers were billed for"
             )
-    generator = None
-    if data.generated is not None:
-        generator = {
-            "abilities": [talent.ability for talent in data.generated.talents.values()],
-            "wrong_answers": data.generated.wrong_answers,
-            "copy_share": data.generated.copy_share,
-        }
     return AnswerSetting(
         agents=list(data.agents),
         models=[agent.model for agent in agents],
@@ -119,7 +112,6 @@ def _build_setting(data: RecordedData, train: Answers) -> AnswerSetting:
         mean_cost=data.mean_cost,
         stated=_average_confidences(train.confidences),
         normalise=data.normalise,
-        generator=generator,
     )
 
 

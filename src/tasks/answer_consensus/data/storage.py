@@ -29,7 +29,6 @@ class AnswerSetting:
     mean_cost: float  # dollars that a question may cost in the mean
     stated: list[float]  # the confidence that each agent states, in the mean over train
     normalise: str
-    generator: dict[str, Any] | None  # abilities, wrong_answers, copy_share
 
     @property
     def purse(self) -> float:

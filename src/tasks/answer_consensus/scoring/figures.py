@@ -24,12 +24,8 @@ def draw_figures(params: ConsensusParams, candidates: list[Candidate]) -> list[F
 
 
 def _draw_costs(candidates: list[Candidate]) -> Figure:
-    tables = candidates[0].test.tables
-    limits, agents = tables["limits"], tables["agents"]
-    best = limits[limits["limit"] == "best policy"].sort_values("cost")
+    agents = candidates[0].test.tables["agents"]
     lines = [Line(agents["cost"], agents["accuracy"], "one agent", GREY, "x", "none")]
-    if len(best):
-        lines.append(Line(best["cost"], best["accuracy"], "best policy", style="--"))
     for candidate, (colour, marker) in assign_styles(candidates):
         trace = candidate.test.tables["by_confidence"].sort_values("cost")
         cost, accuracy = (candidate.test.metrics[name] for name in ("cost", "accuracy"))
@@ -40,7 +36,7 @@ def _draw_costs(candidates: list[Candidate]) -> Figure:
         "to stop at other confidences. Crosses are single agents; nothing is above the dashed line."
     )
     panels = {"accuracy (test)": lines}
-    levels = {"any agent right": float(limits["accuracy"].iloc[0])}
+    levels = {"any agent right": candidates[0].test.metrics["any_right"]}
     title = "Accuracy against cost"
     return draw_lines("costs", title, caption, "mean cost of a question, $", panels, levels)
 

@@ -16,7 +16,7 @@ from tasks.answer_consensus.data import (
     read_answers,
     read_setting,
 )
-from tasks.answer_consensus.scoring.bounds import find_exact_policy, find_possible
+from tasks.answer_consensus.scoring.bounds import find_possible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +30,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     """Score every question of `split`; ValueError where the predictor asks what it may not.
 
     `cut_short` is the share of questions on which a champion of an earlier ingest asks an agent
-    that is gone, or is too dear now.
+    that is gone, or is too dear now. `any_right`: on which any agent is right.
     `cost` is what the answers that were asked for cost by their own tokens, in dollars.
     """
     setting = read_setting(examples)
@@ -48,6 +48,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "first_accuracy": float(first_hits.mean()),
         "one_agent": float((num_asked <= 1).mean()),
         "cut_short": float(course.cut_short.mean()),
+        "any_right": float(find_possible(setting, answers).mean()),
     }
     return Scores(per_example, metrics, _build_tables(setting, answers, predictor, course))
 
@@ -83,8 +84,6 @@ def _build_tables(
         "by_confidence": _trace_stops(setting, few, predictor),
         "rounds": _count_rounds(setting, course),
         "agents": _describe_agents(setting, answers),
-        "agreement": _measure_agreement(setting, answers),
-        "limits": _list_limits(setting, answers),
     }
 
 
@@ -124,29 +123,3 @@ def _describe_agents(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame"
     return pd.DataFrame(
         {"agent": setting.agents, "model": setting.models, "accuracy": shares, "cost": costs}
     )
-
-
-def _list_limits(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":
-    """What nobody can exceed: any right answer; on generated records the best policies by cost."""
-    import pandas as pd
-
-    possible = float(find_possible(setting, answers).mean())
-    rows = [{"limit": "any agent right", "cost": setting.purse, "accuracy": possible}]
-    policy = find_exact_policy(setting)
-    if policy is not None:
-        for _, value in policy.compute_frontier(setting.purse):
-            row = {"limit": "best policy", "cost": value.cost, "accuracy": value.accuracy}
-            rows.append(row)
-    return pd.DataFrame(rows)
-
-
-def _measure_agreement(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":
-    """How often each two agents give the same answer."""
-    import pandas as pd
-
-    normalise = np.vectorize(find_normaliser(setting.normalise), otypes=[object])
-    given = normalise(answers.answers)
-    table = pd.DataFrame({"agent": setting.agents})
-    for place, name in enumerate(setting.agents):
-        table[name] = (given == given[:, [place]]).mean(axis=0)
-    return table

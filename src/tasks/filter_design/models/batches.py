@@ -1,11 +1,13 @@
 """Batches of specifications and designs: a pure function of (seed, epoch)."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from torch.utils.data import Dataset
+
+from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
+from tasks.filter_design.params import LadderNetworkConfig
 
 Batch = dict[str, torch.Tensor]
 VALIDATION_BATCH = 1024
@@ -26,50 +28,18 @@ class TensorRows(Dataset[Batch]):
         return {name: tensor[chosen] for name, tensor in self._tensors.items()}
 
 
-class StepSampler(Sampler[list[int]]):
-    """A fixed number of batches an epoch: rows in random order, as often as that takes."""
+def build_batches(
+    train: TensorRows, validation: TensorRows, config: LadderNetworkConfig, seed: int
+) -> EpochBatches:
+    """Return `steps_per_epoch` batches of rows in random order, as often as that takes."""
+    num_rows = len(train)
+    batch = min(config.batch_size, num_rows)
+    size = batch * config.steps_per_epoch
 
-    def __init__(self, num_rows: int, batch_size: int, num_steps: int, seed: int) -> None:
-        self._num_rows = num_rows
-        self._batch = min(batch_size, num_rows)
-        self._steps = num_steps
-        self._seed = seed
-        self._epoch = 0
+    def begin_epoch(epoch: int) -> list[int]:
+        random = np.random.default_rng((seed, epoch))
+        orders = [random.permutation(num_rows) for _ in range(-(-size // num_rows))]
+        order: list[int] = np.concatenate(orders)[:size].tolist()
+        return order
 
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the epoch whose batches come next."""
-        self._epoch = epoch
-
-    def __len__(self) -> int:
-        return self._steps
-
-    def __iter__(self) -> Iterator[list[int]]:
-        """Yield batches of equal size."""
-        random = np.random.default_rng((self._seed, self._epoch))
-        size = self._batch * self._steps
-        rounds = -(-size // self._num_rows)
-        orders = np.concatenate([random.permutation(self._num_rows) for _ in range(rounds)])
-        for at in range(0, size, self._batch):
-            yield orders[at : at + self._batch].tolist()
-
-
-class FilterBatches:
-    """The train and validation batches of one candidate."""
-
-    def __init__(self, sampler: StepSampler, train: TensorRows, validation: TensorRows) -> None:
-        self.sampler = sampler
-        self._train = train
-        self._validation = validation
-
-    def train_dataloader(self) -> "DataLoader[Batch]":
-        """The batches of the sampler's epoch."""
-        return DataLoader(self._train, batch_sampler=self.sampler, collate_fn=_keep_batch)
-
-    def val_dataloader(self) -> "DataLoader[Batch]":
-        """All validation rows."""
-        size = VALIDATION_BATCH
-        return DataLoader(self._validation, batch_size=size, collate_fn=_keep_batch)
-
-
-def _keep_batch(batch: Any) -> Any:
-    return batch
+    return EpochBatches(train, EpochSampler(batch, begin_epoch), validation, VALIDATION_BATCH)

@@ -5,13 +5,13 @@ from pathlib import Path
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
 from plumbline.process.files import write_json
-from tasks.filter_design.params import BayesianConfig, FilterParams, TextbookConfig
+from tasks.filter_design.params import FilterParams, TextbookConfig
 
 
 def build_learner(params: FilterParams, candidate: str, examples: Path) -> Learner:
     """Return the model and batches of `candidate`, ready to train on what ingest wrote."""
     config = params.candidates[candidate]
-    if isinstance(config, TextbookConfig | BayesianConfig):
+    if isinstance(config, TextbookConfig):
         return _build_untrained_learner(config)
     from tasks.filter_design.models.networks import build_network_learner
 
@@ -25,7 +25,7 @@ def compare_export(
     return []
 
 
-def _build_untrained_learner(config: TextbookConfig | BayesianConfig) -> Learner:
+def _build_untrained_learner(config: TextbookConfig) -> Learner:
     def solve() -> None:
         """Learn nothing: the predictor has all that it needs."""
 

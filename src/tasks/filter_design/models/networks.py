@@ -10,7 +10,7 @@ from torch.func import functional_call
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.records import Learner
 from plumbline.process.files import read_json, write_json
-from tasks.filter_design.models.batches import FilterBatches, StepSampler, TensorRows
+from tasks.filter_design.models.batches import TensorRows, build_batches
 from tasks.filter_design.models.diffusion import DiffusionModule
 from tasks.filter_design.models.gan import GanModule
 from tasks.filter_design.models.proposer import ProposerModule
@@ -45,8 +45,6 @@ def build_network_learner(config: Config, seed: int, examples: Path) -> Learner:
         validation = select_rows(validation, validation.meets)
     torch.manual_seed(seed)
     module = _build_module(config, train.features.shape[1], scales)
-    size = (config.batch_size, config.steps_per_epoch)
-    sampler = StepSampler(len(train.groups), *size, seed)
 
     def save(folder: Path) -> None:
         save_network(folder, module, config, scales)
@@ -54,7 +52,9 @@ def build_network_learner(config: Config, seed: int, examples: Path) -> Learner:
     return Learner(
         save=save,
         module=module,
-        data=FilterBatches(sampler, _build_rows(train, scales), _build_rows(validation, scales)),
+        data=build_batches(
+            _build_rows(train, scales), _build_rows(validation, scales), config, seed
+        ),
         max_epochs=config.max_epochs,
         patience=config.patience,
         gradient_clip=config.gradient_clip,

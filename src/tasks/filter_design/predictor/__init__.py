@@ -20,7 +20,6 @@ from safetensors.numpy import load_file
 from threadpoolctl import ThreadpoolController
 
 from .answer import DesignPlan, answer_spec
-from .bayesian import Bayesian
 from .networks import Diffusion, LadderGenerator, Regression
 from .rows import check_param, read_specs, show_found
 from .strategies import MAX_BUDGET, RandomValues, Strategy, Textbook
@@ -95,7 +94,6 @@ class TextbookPredictor(Predictor):
 STRATEGIES: dict[str, Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Strategy]] = {
     "textbook": Textbook,
     "random": RandomValues,
-    "bayesian": Bayesian,
     "diffusion": Diffusion,
     "gan": LadderGenerator,
     "regression": Regression,

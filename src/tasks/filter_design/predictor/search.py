@@ -86,10 +86,6 @@ class Search:
             steps = self.steps[place] + build_moves(self.ladder)
             self.try_ladders(steps, np.full(len(steps), self.topologies[place]), budget)
 
-    def has_tried(self, steps: np.ndarray, topology: int) -> bool:
-        """Whether a ladder was simulated."""
-        return (int(topology), steps.tobytes()) in self._places
-
     def has_met(self) -> bool:
         """Whether one of the ladders meets the mask."""
         return max(self.margins, default=-1.0) >= 0

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,6 @@ EASIER_DB = 3.0
 LOOSE_DB, LOOSE_SERIES = 10.0, "E96"
 LOOSE_Q = 1e5  # a narrow band multiplies losses by its centre over its width
 EXCESS_DB = 0.5  # beyond the theorem
-MAX_FAILURES = 5
 
 
 class Decade(NamedTuple):
@@ -70,7 +69,7 @@ def _check_decade(
     for row, (one, other) in enumerate(zip(before, after, strict=True)):
         if not _is_scaled(one["designs"][0], other["designs"][0], decade.factors):
             failures.append(f"row {row}: {_show(one)}, then {_show(other)}")
-    return _build_case(decade.name, "invariance", failures, len(before))
+    return Case.build(decade.name, "invariance", failures, len(before))
 
 
 def _check_easier(specifications: Sequence[Specification], predictor: Predictor) -> Case:
@@ -89,8 +88,7 @@ def _check_easier(specifications: Sequence[Specification], predictor: Predictor)
         for row, (one, other) in enumerate(zip(before, after, strict=True))
         if one.is_met and not other.is_met
     ]
-    case = _build_case(f"{EASIER_DB:g} dB less", "direction", failures, len(before))
-    return replace(case, is_sample=True)
+    return Case.build(f"{EASIER_DB:g} dB less", "direction", failures, len(before), True)
 
 
 def _check_loose(specifications: Sequence[Specification], predictor: Predictor) -> Case:
@@ -110,8 +108,7 @@ def _check_loose(specifications: Sequence[Specification], predictor: Predictor) 
         for one, verdict in zip(loose, verdicts, strict=True)
         if not verdict.is_met
     ]
-    case = _build_case(f"{LOOSE_DB:g} dB of slack", "minimum", failures, len(loose))
-    return replace(case, is_sample=True)
+    return Case.build(f"{LOOSE_DB:g} dB of slack", "minimum", failures, len(loose), True)
 
 
 def _check_impossible(specifications: Sequence[Specification], predictor: Predictor) -> Case:
@@ -126,7 +123,7 @@ def _check_impossible(specifications: Sequence[Specification], predictor: Predic
         for row, (one, answer) in enumerate(zip(asked, _ask(predictor, asked), strict=True))
         if answer["possible"] != is_possible(one)
     ]
-    return _build_case("impossible masks", "minimum", failures, len(asked))
+    return Case.build("impossible masks", "minimum", failures, len(asked))
 
 
 def _raise_frequencies(one: Specification) -> Specification:
@@ -165,12 +162,3 @@ def _is_scaled(one: Any, other: Any, factors: tuple[float, float]) -> bool:
 def _show(answer: dict[str, Any]) -> str:
     design = answer["designs"][0]
     return f"{design['topology']} {design['inductors_nh']} nH {design['capacitors_pf']} pF"
-
-
-def _build_case(
-    name: str,
-    kind: Literal["invariance", "direction", "minimum"],
-    failures: Sequence[str],
-    num_cases: int,
-) -> Case:
-    return Case(name, kind, num_cases - len(failures), num_cases, tuple(failures[:MAX_FAILURES]))

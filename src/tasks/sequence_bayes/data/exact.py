@@ -9,13 +9,11 @@ Shapes: N sequences of T symbols out of V; K components.
 import numpy as np
 
 from tasks.sequence_bayes.data.prior import SequencePrior
-from tasks.sequence_bayes.predictor import compute_entropy, count_symbols, count_transitions
+from tasks.sequence_bayes.predictor import compute_entropy, count_symbols
 
 
 def compute_predictive(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
     """Return the probability of each next symbol after 0, 1, ... T symbols [N, T + 1, V]."""
-    if prior.kind == "markov":
-        return _predict_markov(prior, sequences)
     alphas = np.array(prior.alphas)
     counts = count_symbols(sequences, prior.num_symbols)
     seen = np.arange(counts.shape[1])[:, None]
@@ -68,23 +66,9 @@ def _compute_posterior(
     return weights
 
 
-def _predict_markov(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
-    counts = count_transitions(sequences, prior.num_symbols)
-    alphas = np.array(prior.alphas)
-    predictive = np.full(counts.shape, 1 / prior.num_symbols)
-    posterior = counts[:, 1:] + alphas[sequences]
-    predictive[:, 1:] = posterior / posterior.sum(axis=2, keepdims=True)
-    return predictive
-
-
 def _compute_expected_entropy(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:
     """Return the expectation of the entropy under the posterior of the probabilities [N]."""
     alphas = np.array(prior.alphas)
-    if prior.kind == "markov":
-        if sequences.shape[1] == 0:
-            return np.full(len(sequences), np.log(prior.num_symbols))
-        counts = count_transitions(sequences, prior.num_symbols)[:, -1]
-        return _compute_dirichlet_entropy(counts + alphas[sequences[:, -1]])
     counts = count_symbols(sequences, prior.num_symbols)
     weights = _compute_posterior(prior, sequences, counts)[:, -1]
     entropies = [_compute_dirichlet_entropy(counts[:, -1] + alpha) for alpha in alphas]

@@ -14,10 +14,8 @@ def draw_sequences(
     """Draw sequences [N, T] of uint8, each with probabilities of its own; and their strata [N].
 
     A stratum is the component that a sequence comes from, or the range between the prior's `cuts`
-    in which its probability of symbol 1 (bernoulli) or of staying at a symbol (markov) lies.
+    in which its probability of symbol 1 (bernoulli) lies.
     """
-    if prior.kind == "markov":
-        return _draw_markov(prior, num_rows, random)
     picked = random.choice(len(prior.weights), num_rows, p=prior.weights)
     probabilities = _draw_dirichlets(np.array(prior.alphas)[picked], random)
     bounds = probabilities.cumsum(axis=1)[:, None]
@@ -26,24 +24,6 @@ def draw_sequences(
     if prior.cuts:
         return sequences, np.searchsorted(prior.cuts, probabilities[:, 1])
     return sequences, picked
-
-
-def _draw_markov(
-    prior: SequencePrior, num_rows: int, random: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    size = prior.num_symbols
-    alphas = np.broadcast_to(np.array(prior.alphas), (num_rows, size, size))
-    transitions = _draw_dirichlets(alphas, random)
-    bounds = transitions.cumsum(axis=2)
-    sequences = np.empty((num_rows, prior.length), np.uint8)
-    sequences[:, 0] = random.integers(0, size, num_rows)
-    uniform = random.random((num_rows, prior.length))
-    rows = np.arange(num_rows)
-    for place in range(1, prior.length):
-        following = bounds[rows, sequences[:, place - 1]]
-        sequences[:, place] = _pick_symbols(uniform[:, place, None], following)
-    staying = np.trace(transitions, axis1=1, axis2=2) / size
-    return sequences, np.searchsorted(prior.cuts, staying)
 
 
 def _draw_dirichlets(alphas: np.ndarray, random: np.random.Generator) -> np.ndarray:

@@ -1,50 +1,40 @@
 """How the sequences were generated, written beside them: models and scores read it, not params."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from tasks.sequence_bayes.params import BernoulliData, MarkovData, MixtureData
+from tasks.sequence_bayes.params import BernoulliData, MixtureData
 
 
 @dataclass(frozen=True)
 class SequencePrior:
-    """The prior of a sequence; V symbols, K Dirichlets.
+    """The prior of a sequence of V symbols.
 
-    `independent`: symbols are independent given their probabilities, which come from one of K
-    Dirichlets with these weights. `markov`: row v of `alphas` (K = V) is the Dirichlet of what
-    follows symbol v; the first symbol is uniform.
+    They are independent given their probabilities, which come from one of K Dirichlets.
     """
 
-    kind: Literal["independent", "markov"]
     length: int  # symbols of a sequence
     names: tuple[str, ...]  # of the strata
-    weights: tuple[float, ...]  # [K], their sum is 1; empty for markov
+    weights: tuple[float, ...]  # [K], their sum is 1
     alphas: tuple[tuple[float, ...], ...]  # [K, V]
-    # Where one stratum ends and the next begins, on the probability of symbol 1 (one Dirichlet) or
-    # of staying at a symbol (markov); empty where a stratum is a component.
+    # Where one stratum ends and the next begins, on the probability of symbol 1 (one Dirichlet);
+    # empty where a stratum is a component.
     cuts: tuple[float, ...]
 
     @classmethod
-    def from_params(cls, data: MixtureData | BernoulliData | MarkovData) -> "SequencePrior":
+    def from_params(cls, data: MixtureData | BernoulliData) -> "SequencePrior":
         """Return what params say."""
         if isinstance(data, MixtureData):
             return cls._from_mixture(data)
-        if isinstance(data, BernoulliData):
-            return cls._from_bernoulli(data)
-        rows = np.full((data.num_symbols, data.num_symbols), data.alpha)
-        np.fill_diagonal(rows, data.stay)
-        mean = data.stay / float(rows[0].sum())
-        alphas = tuple(tuple(row) for row in rows.tolist())
-        return cls("markov", data.length, ("changing", "staying"), (), alphas, (mean,))
+        return cls._from_bernoulli(data)
 
     @classmethod
     def _from_mixture(cls, data: MixtureData) -> "SequencePrior":
         total = sum(component.weight for component in data.components.values())
         weights = tuple(component.weight / total for component in data.components.values())
         alphas = tuple(tuple(component.alpha) for component in data.components.values())
-        return cls("independent", data.length, tuple(data.components), weights, alphas, ())
+        return cls(data.length, tuple(data.components), weights, alphas, ())
 
     @classmethod
     def _from_bernoulli(cls, data: BernoulliData) -> "SequencePrior":
@@ -53,7 +43,7 @@ class SequencePrior:
 
         cuts = tuple(float(betaincinv(data.ones, data.zeros, share)) for share in (1 / 3, 2 / 3))
         alphas = ((data.zeros, data.ones),)
-        return cls("independent", data.length, ("low", "middle", "high"), (1.0,), alphas, cuts)
+        return cls(data.length, ("low", "middle", "high"), (1.0,), alphas, cuts)
 
     @property
     def num_symbols(self) -> int:
@@ -69,6 +59,4 @@ class SequencePrior:
     def is_symmetric(self) -> bool:
         """Whether the prior is the same if symbols exchange their names."""
         alphas = np.array(self.alphas)
-        if self.kind == "markov":
-            return True
         return bool((alphas == alphas[:, :1]).all())

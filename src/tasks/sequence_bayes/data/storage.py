@@ -24,7 +24,6 @@ def read_prior(examples: Path) -> SequencePrior:
     with explain_damage(path):
         values = read_json(path)
         return SequencePrior(
-            kind=values["kind"],
             length=values["length"],
             names=tuple(values["names"]),
             weights=tuple(values["weights"]),

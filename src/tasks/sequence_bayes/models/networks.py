@@ -22,14 +22,13 @@ from tasks.sequence_bayes.models.module import SymbolModule
 from tasks.sequence_bayes.params import (
     CausalConfig,
     CountsConfig,
-    TransitionsConfig,
 )
 from tasks.sequence_bayes.predictor import build_features, load
 
 TOLERANCE = 1e-4  # of a probability
 NUM_COMPARED = 64  # sequences on which the predictor must answer as the network
 
-Config = CountsConfig | TransitionsConfig | CausalConfig
+Config = CountsConfig | CausalConfig
 
 
 def build_network_learner(
@@ -87,11 +86,9 @@ def _describe_network(config: Config, prior: SequencePrior) -> dict[str, Any]:
         "kind": config.kind,
         "num_symbols": prior.num_symbols,
         "max_history": prior.max_history,
-        "from_last": prior.kind == "markov",
     }
     if isinstance(config, CausalConfig):
         values |= {
-            "positions": config.positions,
             "layers": config.layers,
             "heads": config.heads,
             "orders": config.orders,

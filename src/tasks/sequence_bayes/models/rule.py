@@ -32,7 +32,6 @@ def build_rule_learner(config: RuleConfig, prior: SequencePrior, train: np.ndarr
             "kind": "rule",
             "num_symbols": prior.num_symbols,
             "max_history": prior.max_history,
-            "from_last": prior.kind == "markov",
         }
         write_json(folder / "config.json", values)
 

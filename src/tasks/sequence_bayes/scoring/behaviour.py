@@ -42,11 +42,9 @@ def check_behaviour(params: SequenceParams, examples: Path, predictor: Predictor
     cases += _check_epistemic(prior, sequences, predictor)
     if prior.is_symmetric:
         cases.append(_check_names(prior, histories, predictor))
-    if prior.kind == "independent":
-        cases.append(_check_orders(histories, predictor))
-        cases.append(_check_one_more(prior, histories, predictor))
-        cases += _check_narrowing(prior, sequences, predictor)
-    return cases
+    cases.append(_check_orders(histories, predictor))
+    cases.append(_check_one_more(prior, histories, predictor))
+    return [*cases, *_check_narrowing(prior, sequences, predictor)]
 
 
 def _check_orders(histories: np.ndarray, predictor: Predictor) -> Case:

@@ -47,8 +47,6 @@ def measure_orders(
     """
     import pandas as pd
 
-    if prior.kind == "markov":  # the order is what counts
-        return Finding({}, pd.DataFrame({"orders": [], "sd": [], "kl": []}))
     histories = sequences[:ORDER_ROWS, :-1]
     answers = ask_in_orders(histories, num_orders, predictor)
     exact = compute_predictive(prior, histories)[:, -1]
@@ -113,7 +111,7 @@ def compute_reference(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray
 
     It is as good as an estimate from so few continuations can be under this prior.
     """
-    plan = Rollouts(ROLLOUTS, CONTINUATION, from_last=prior.kind == "markov")
+    plan = Rollouts(ROLLOUTS, CONTINUATION)
     estimates = []
     for length in choose_lengths(prior):
         histories = sequences[:EPISTEMIC_ROWS, :length]
@@ -159,8 +157,6 @@ def measure_martingale(
     A Bayesian's is equal to it (the predictive is a martingale). The distance is total variation.
     Source: Fong, Holmes and Walker 2023, arXiv:2103.15671, section 2.
     """
-    if prior.kind == "markov":  # the next answer is about another row of transitions
-        return {}
     histories = sequences[:MARTINGALE_ROWS, : prior.max_history - 1]
     now = np.array(predictor.predict({"sequence": histories.tolist()})["probabilities"])
     expected = np.zeros(now.shape)

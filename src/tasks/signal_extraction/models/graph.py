@@ -1,42 +1,46 @@
-"""A trained network as an ONNX graph, built from its weights with operators of ONNX Runtime.
+"""A trained network as an ONNX graph: in ONNX's own text, with the weights beside it.
 
 Shapes: R rows, each asking for one frequency; T samples, K frequencies, D layers, H hidden units.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 
-from tasks.signal_extraction.models.networks import (
-    FilmLstm,
-    Network,
-    StatefulLstm,
-    WindowLstm,
-)
+from tasks.signal_extraction.models.networks import FilmLstm, Network, StatefulLstm, WindowLstm
 
-OPSET, IR = 20, 9
-
-
-class _GraphBuilder:
-    """Nodes and weights, in the order in which they are added."""
-
-    def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.weights: list[Any] = []
-
-    def add_constant(self, name: str, value: np.ndarray) -> str:
-        from onnx import numpy_helper
-
-        self.weights.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
-        return name
-
-    def add_node(self, operator: str, inputs: list[str], *outputs: str, **attributes: Any) -> str:
-        """Add an operator and return the name of its first output."""
-        from onnx import helper
-
-        self.nodes.append(helper.make_node(operator, inputs, list(outputs), **attributes))
-        return outputs[0]
+HEADER = """<ir_version: 9, opset_import: ["": 20]>
+signal_extraction (float[rows, samples] signal, float[rows, {num}] frequency,
+    float[{layers}, rows, {hidden}] hidden, float[{layers}, rows, {hidden}] cell)
+=> (float[rows, samples] component,
+    float[{layers}, rows, {hidden}] hidden_after, float[{layers}, rows, {hidden}] cell_after)
+"""
+START = """turned = Transpose <perm = [1, 0]> (signal)
+samples = Unsqueeze (turned, last)"""  # [T, R, 1]
+ASKED = """zeros = Mul (samples, zero)
+asked = Unsqueeze (frequency, first)
+asked_always = Add (zeros, asked)
+inputs = Concat <axis = 2> (samples, asked_always)"""  # [T, R, 1 + K]
+LAYER = """hidden{n} = Slice (hidden, from{n}, to{n}, first)
+cell{n} = Slice (cell, from{n}, to{n}, first)
+states{n}, hidden_after{n}, cell_after{n} =
+    LSTM <hidden_size = {hidden}> ({inputs}, W{n}, R{n}, B{n}, , hidden{n}, cell{n})
+output{n} = Squeeze (states{n}, second)"""  # [T, 1, R, H] -> [T, R, H]
+FILM = """mixed_plain = MatMul ({states}, mix)
+mixed = Add (mixed_plain, mix_bias)
+scale = MatMul (frequency, scales)
+shift = MatMul (frequency, shifts)
+scaled = Mul (mixed, scale)
+shifted = Add (scaled, shift)
+units = Relu (shifted)"""
+HEAD = """weighed = MatMul ({states}, head)
+answers = Add (weighed, head_bias)"""
+CHOICE = """asked_answers = Mul (answers, frequency)
+answers_turned = ReduceSum <keepdims = 0> (asked_answers, last)"""  # all but one are 0
+SQUEEZE = "answers_turned = Squeeze (answers, last)"
+END = "component = Transpose <perm = [1, 0]> (answers_turned)"
 
 
 def build_graph(model: Network) -> Any:
@@ -45,109 +49,59 @@ def build_graph(model: Network) -> Any:
     Inputs: signal [R, T], frequency (one-hot) [R, K], hidden and cell [D, R, H]. Outputs:
     component [R, T] and the states after it.
     """
-    from onnx import TensorProto, checker, helper
+    from onnx import checker, numpy_helper, parser
 
-    builder = _GraphBuilder()
-    for name, axes in (("last", [2]), ("second", [1]), ("first", [0])):
-        builder.add_constant(name, np.array(axes))
-    builder.add_node("Transpose", ["signal"], "turned", perm=[1, 0])
-    builder.add_node("Unsqueeze", ["turned", "last"], "samples")  # [T, R, 1]
-    inputs = "samples"
-    if isinstance(model, StatefulLstm):
-        builder.add_node(
-            "Mul", ["samples", builder.add_constant("zero", np.zeros(1, np.float32))], "zeros"
-        )
-        builder.add_node("Unsqueeze", ["frequency", "first"], "asked")
-        builder.add_node("Add", ["zeros", "asked"], "asked_always")  # [T, R, K]
-        inputs = builder.add_node("Concat", ["samples", "asked_always"], "inputs", axis=2)
-    states = _add_lstm(builder, model.lstm, inputs)
-    if isinstance(model, FilmLstm):
-        states = _add_film(builder, model, states)
-    builder.add_node(
-        "MatMul", [states, builder.add_constant("head", _to_array(model.head.weight).T)], "weighed"
+    sizes = {"layers": model.lstm.num_layers, "hidden": model.lstm.hidden_size}
+    nodes = "\n".join(_list_nodes(model))
+    proto = parser.parse_model(
+        HEADER.format(num=model.num_frequencies, **sizes) + "{\n" + nodes + "\n}"
     )
-    builder.add_node(
-        "Add", ["weighed", builder.add_constant("head_bias", _to_array(model.head.bias))], "answers"
-    )
-    if isinstance(model, WindowLstm):
-        builder.add_node(
-            "Mul", ["answers", "frequency"], "asked_answers"
-        )  # [T, R, K], all but one 0
-        builder.add_node("ReduceSum", ["asked_answers", "last"], "answers_turned", keepdims=0)
-    else:
-        builder.add_node("Squeeze", ["answers", "last"], "answers_turned")
-    builder.add_node("Transpose", ["answers_turned"], "component", perm=[1, 0])
-
-    def declare(name: str, *shape: Any) -> Any:
-        return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-    state = (model.lstm.num_layers, "rows", model.lstm.hidden_size)
-    inputs_declared = [
-        declare("signal", "rows", "samples"),
-        declare("frequency", "rows", model.num_frequencies),
-    ]
-    inputs_declared += [declare("hidden", *state), declare("cell", *state)]
-    outputs_declared = [
-        declare("component", "rows", "samples"),
-        declare("hidden_after", *state),
-        declare("cell_after", *state),
-    ]
-    whole = helper.make_graph(
-        builder.nodes, "signal_extraction", inputs_declared, outputs_declared, builder.weights
-    )
-    proto = helper.make_model(whole, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR)
+    for name, value in _list_weights(model):
+        proto.graph.initializer.append(numpy_helper.from_array(np.ascontiguousarray(value), name))
     checker.check_model(proto, full_check=True)
     return proto
 
 
-def _add_lstm(builder: _GraphBuilder, lstm: torch.nn.LSTM, inputs: str) -> str:
-    """Add all layers, one operator each; return the states [T, R, H] of the last."""
-    ends: dict[str, list[str]] = {"hidden": [], "cell": []}
-    for layer in range(lstm.num_layers):
-        weights = [
-            _reorder_gates(getattr(lstm, f"{kind}_l{layer}")) for kind in ("weight_ih", "weight_hh")
-        ]
-        biases = [
-            _reorder_gates(getattr(lstm, f"{kind}_l{layer}")) for kind in ("bias_ih", "bias_hh")
-        ]
-        names = [
-            builder.add_constant(f"{kind}{layer}", value[None])
-            for kind, value in zip("WR", weights, strict=True)
-        ]
-        names.append(builder.add_constant(f"B{layer}", np.concatenate(biases)[None]))
-        at = builder.add_constant(f"from{layer}", np.array([layer]))
-        after = builder.add_constant(f"to{layer}", np.array([layer + 1]))
-        before = [
-            builder.add_node("Slice", [kind, at, after, "first"], f"{kind}{layer}") for kind in ends
-        ]
-        out = [f"states{layer}", f"hidden_after{layer}", f"cell_after{layer}"]
-        builder.add_node("LSTM", [inputs, *names, "", *before], *out, hidden_size=lstm.hidden_size)
-        # [T, 1, R, H] -> [T, R, H]
-        inputs = builder.add_node("Squeeze", [out[0], "second"], f"output{layer}")
-        for kind, end in zip(ends, out[1:], strict=True):
-            ends[kind].append(end)
-    for kind, layers in ends.items():
-        builder.add_node("Concat", layers, f"{kind}_after", axis=0)
-    return inputs
+def _list_nodes(model: Network) -> Iterator[str]:
+    yield START
+    inputs = "samples"
+    if isinstance(model, StatefulLstm):
+        yield ASKED
+        inputs = "inputs"
+    layers = range(model.lstm.num_layers)
+    for layer in layers:
+        yield LAYER.format(n=layer, inputs=inputs, hidden=model.lstm.hidden_size)
+        inputs = f"output{layer}"
+    for kind in ("hidden", "cell"):
+        after = ", ".join(f"{kind}_after{layer}" for layer in layers)
+        yield f"{kind}_after = Concat <axis = 0> ({after})"
+    if isinstance(model, FilmLstm):
+        yield FILM.format(states=inputs)
+        inputs = "units"
+    yield HEAD.format(states=inputs)
+    yield CHOICE if isinstance(model, WindowLstm) else SQUEEZE
+    yield END
 
 
-def _add_film(builder: _GraphBuilder, model: FilmLstm, states: str) -> str:
-    """Add the layer whose units [T, R, H] are scaled and shifted; return its output."""
-    builder.add_node(
-        "MatMul",
-        [states, builder.add_constant("mix", _to_array(model.mix.weight).T)],
-        "mixed_plain",
-    )
-    builder.add_node(
-        "Add", ["mixed_plain", builder.add_constant("mix_bias", _to_array(model.mix.bias))], "mixed"
-    )
-    for name, table in (("scale", model.scale), ("shift", model.shift)):
-        builder.add_node(
-            "MatMul", ["frequency", builder.add_constant(f"{name}s", _to_array(table))], name
-        )  # [R, H]
-    builder.add_node("Mul", ["mixed", "scale"], "scaled")
-    builder.add_node("Add", ["scaled", "shift"], "shifted")
-    return builder.add_node("Relu", ["shifted"], "units")
+def _list_weights(model: Network) -> Iterator[tuple[str, np.ndarray]]:
+    yield from (("last", np.array([2])), ("second", np.array([1])), ("first", np.array([0])))
+    if isinstance(model, StatefulLstm):
+        yield "zero", np.zeros(1, np.float32)
+    for layer in range(model.lstm.num_layers):
+        weights = dict(model.lstm.named_parameters())
+        yield f"W{layer}", _reorder_gates(weights[f"weight_ih_l{layer}"])[None]
+        yield f"R{layer}", _reorder_gates(weights[f"weight_hh_l{layer}"])[None]
+        biases = [_reorder_gates(weights[f"bias_{kind}_l{layer}"]) for kind in ("ih", "hh")]
+        yield f"B{layer}", np.concatenate(biases)[None]
+        yield f"from{layer}", np.array([layer])
+        yield f"to{layer}", np.array([layer + 1])
+    if isinstance(model, FilmLstm):
+        yield "mix", _to_array(model.mix.weight).T
+        yield "mix_bias", _to_array(model.mix.bias)
+        yield "scales", _to_array(model.scale)
+        yield "shifts", _to_array(model.shift)
+    yield "head", _to_array(model.head.weight).T
+    yield "head_bias", _to_array(model.head.bias)
 
 
 def _reorder_gates(weights: torch.Tensor) -> np.ndarray:

@@ -12,7 +12,7 @@ from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
 from plumbline.process import ranks
 from tasks.signal_extraction.data import Windows
-from tasks.signal_extraction.models.batches import Batches
+from tasks.signal_extraction.models.batches import build_batches, count_windows
 from tasks.signal_extraction.models.export import save_network
 from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.networks import (
@@ -39,10 +39,9 @@ def build_recurrent_learner(
     chunk, num_carried = train.setting.window, 0
     if isinstance(config, StatefulConfig):
         chunk = config.chunk
-    data = Batches(train, validation, config, chunk, seed)
-    if isinstance(config, StatefulConfig):
         _require_one_process()
-        num_carried = data.sampler.batch
+        num_carried = min(config.batch_size, count_windows(train, config))
+    data = build_batches(train, validation, config, chunk, seed)
     torch.manual_seed(seed)
     num_frequencies = len(train.setting.frequencies_hz)
     network_class = NETWORKS[config.kind]
