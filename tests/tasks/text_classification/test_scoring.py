@@ -144,24 +144,6 @@ def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one
     )
 
 
-def test_the_temperature_is_undone_exactly(
-    examples: Path, probabilities_of: dict[str, list[float]]
-) -> None:
-    raw = np.array(list(probabilities_of.values()))
-    scaled = raw ** (1 / 2.5)
-    scaled /= scaled.sum(axis=1, keepdims=True)
-    served = FixedAnswers(
-        dict(zip(probabilities_of, scaled.tolist(), strict=True)), temperature=2.5
-    )
-    before, after = (
-        score(examples, "test", FixedAnswers(probabilities_of)),
-        score(examples, "test", served),
-    )
-    assert after.metrics["ece_before_temperature"] == pytest.approx(before.metrics["ece"])
-    assert after.metrics["nll_before_temperature"] == pytest.approx(before.metrics["nll"])
-    assert "ece_before_temperature" not in before.metrics
-
-
 def test_the_least_confident_are_handed_over_first() -> None:
     curve = compute_risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0]))
     assert dict(zip(curve["coverage"], curve["accuracy"], strict=True)) == pytest.approx(

@@ -11,7 +11,7 @@ make the exact interval of the share of all too wide, not too narrow (Hoeffding 
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,6 @@ NUM_TYPICAL = 50  # about; the fewer, the more typical of their class
 NUM_ADDITIONS = 200
 MIN_WORDS = 4  # of a text that a typing error is put into: a shorter one can lose its only word
 NUM_READ_WORDS = 12  # that a model reads even where it reads few tokens
-MAX_FAILURES = 8
 
 
 class Addition(NamedTuple):
@@ -111,7 +110,7 @@ def _check_invariances(
             for (row, text), answer in zip(changed.items(), answers, strict=True)
             if answer.label != before[row]
         ]
-        yield _build_case(f"{name}, the label stays", "invariance", failures, len(changed))
+        yield Case.build(f"{name}, the label stays", "invariance", failures, len(changed), True)
 
 
 def _check_typical_texts(
@@ -130,7 +129,7 @@ def _check_typical_texts(
         if expected not in answer.labels
     ]
     name = "the most typical texts of each class are known"
-    return _build_case(name, "minimum", failures, len(typical))
+    return Case.build(name, "minimum", failures, len(typical), True)
 
 
 def _find_typical_texts(
@@ -191,7 +190,7 @@ def _check_direction(
             change = f"{name} has {value:.4f}, and {least:.4f} with a text of another class"
             failures.append(f"{change}: {_shorten(addition.own)} {_shorten(addition.text)}")
     title = "a typical text in front makes its class more probable than one of another class does"
-    return _build_case(title, "direction", failures, len(additions))
+    return Case.build(title, "direction", failures, len(additions), True)
 
 
 class TextAnswer(NamedTuple):
@@ -208,11 +207,6 @@ def _ask(predictor: Predictor, texts: Sequence[str], num_classes: int) -> list[T
     answers = collect_answers(predictor, texts, num_classes)
     rows = (dict(zip(answers.names, row, strict=True)) for row in answers.probabilities)
     return list(map(TextAnswer, answers.labels, answers.label_sets, rows))
-
-
-def _build_case(name: str, kind: Any, failures: Sequence[str], total: int) -> Case:
-    shown = tuple(failures[:MAX_FAILURES])
-    return Case(name, kind, total - len(failures), total, shown, is_sample=True)
 
 
 def _shorten(text: str) -> str:

@@ -1,9 +1,6 @@
 """The figures by which a person judges a text classifier."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
-
-import numpy as np
 
 from plumbline.contract.params import Selective
 from plumbline.contract.records import Candidate, Figure
@@ -13,7 +10,6 @@ from plumbline.reporting.plots import (
     SKY,
     Line,
     assign_styles,
-    draw_figure,
     draw_lines,
     trace_candidates,
     trace_losses,
@@ -24,11 +20,6 @@ from plumbline.tasks.text_classification.scoring.class_figures import (
     draw_confusion,
     draw_per_class,
 )
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-SIZE = (5.2, 3.9)  # inches
 
 
 def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure]:
@@ -49,69 +40,40 @@ def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure
 
 
 def _draw_cost(candidates: list[Candidate], confidence: float) -> Figure:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    def draw(axes: "Axes") -> None:
-        times: list[float] = []
-        for candidate, (colour, marker) in assign_styles(candidates):
-            hits = candidate.test.per_example["accuracy"]
-            low, high = intervals.compute_mean_interval(hits, "binary", confidence)
-            p50 = candidate.latency_ms["one_p50"]
-            p95 = candidate.latency_ms["one_p95"]
-            times += [p50, p95]
-            y = hits.mean()
-            axes.errorbar(
-                [p50],
-                [y],
-                yerr=[[y - low], [high - y]],
-                fmt=marker,
-                color=colour,
-                capsize=3,
-                label=candidate.name,
-            )
-            axes.plot([p50, p95], [y, y], color=colour, linewidth=1, alpha=0.6)
-        axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.set_xlim(*_round_to_decades(times))
-        axes.set_xlabel("milliseconds for one text (p50, line to p95)")
-        axes.set_ylabel("accuracy (test)")
-        axes.legend(loc="best")
-
+    lines = []
+    for candidate, (colour, marker) in assign_styles(candidates):
+        hits = candidate.test.per_example["accuracy"]
+        low, high = intervals.compute_mean_interval(hits, "binary", confidence)
+        p50, p95 = candidate.latency_ms["one_p50"], candidate.latency_ms["one_p95"]
+        y = hits.mean()
+        lines.append(Line([p50], [y], candidate.name, colour, marker, "none"))
+        lines.append(Line([p50, p50], [low, high], None, colour))
+        lines.append(Line([p50, p95], [y, y], None, colour))
     caption = (
         f"Each candidate's test accuracy with its {confidence:.0%} interval "
         "against what one answer costs here."
     )
-    return draw_figure("cost", "Accuracy against latency", caption, SIZE, draw)
+    x_label = "milliseconds for one text (p50, line to p95)"
+    panels = {"accuracy (test)": lines}
+    return draw_lines("cost", "Accuracy against latency", caption, x_label, panels, xscale="log")
 
 
 def _draw_reliability(winner: Candidate) -> Figure:
     table = winner.test.tables["reliability"]
-
-    def draw(axes: "Axes") -> None:
-        shares = table["num_rows"] / table["num_rows"].sum()
-        axes.plot([0, 1], [0, 1], color=BLACK, linewidth=1, linestyle="--", label="perfect")
-        axes.bar(
-            table["confidence"],
-            shares,
-            width=0.04,
-            color=SKY,
-            alpha=0.6,
-            label="share of the texts",
-        )
-        axes.plot(table["confidence"], table["accuracy"], color=BLUE, marker="o", label=winner.name)
-        axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel="confidence", ylabel="accuracy (test)")
-        axes.legend(loc="upper left")
-
-    error = f"{winner.test.metrics['ece']:.3f}"
-    before = winner.test.metrics.get("ece_before_temperature")
-    if before is not None:
-        error += f" (before the temperature {before:.3f})"
+    said, num_rows = table["confidence"], table["num_rows"]
+    lines = [
+        Line([0, 1], [0, 1], "perfect", style="--"),
+        Line(said, num_rows / num_rows.sum(), "share of the texts", SKY, "|"),
+        Line(said, table["accuracy"], winner.name, BLUE, "o"),
+    ]
     caption = (
         f"How often {winner.name} is right when it says how sure it is. "
-        f"Expected calibration error {error}."
+        f"Expected calibration error {winner.test.metrics['ece']:.3f}."
     )
-    return draw_figure("reliability", "Reliability", caption, SIZE, draw)
+    panels = {"accuracy (test)": lines}
+    return draw_lines(
+        "reliability", "Reliability", caption, "confidence", panels, xlim=(0, 1), ylim=(0, 1.02)
+    )
 
 
 def _draw_risk_coverage(candidates: list[Candidate], stated: Selective | None) -> Figure:
@@ -154,10 +116,3 @@ def _draw_learning_curves(lines: list[Line]) -> Figure:
     return draw_lines(
         "learning", "Learning curves", caption, "epoch", {"loss": lines}, ylim=(0, None)
     )
-
-
-def _round_to_decades(values: list[float]) -> tuple[float, float]:
-    """Return powers of ten around positive values, so that a logarithmic axis has ticks to read."""
-    low = 10 ** np.floor(np.log10(min(values)))
-    high = 10 ** np.ceil(np.log10(max(values)) + 0.01)
-    return low, high

@@ -82,8 +82,6 @@ def score(
     metrics = summarise(per_example, tables)
     if has_sets:
         metrics["jaccard"] = float(per_example["jaccard"].mean())
-    else:
-        metrics |= _score_before_temperature(predictor, per_example["actual"], hits, answers)
     scores = Scores(per_example, metrics, tables)
     labels = LabelAnswers(actual, given, answers.names, answers.probabilities)
     return add_metric(scores, labels, chosen) if chosen else scores
@@ -205,26 +203,6 @@ def _list_decisions(actual: LabelSets, given: LabelSets) -> dict[str, np.ndarray
             )
     columns = np.array(pairs, dtype=object).reshape(-1, 2)
     return {"actual": columns[:, 0], "predicted": columns[:, 1]}
-
-
-def _score_before_temperature(
-    predictor: Predictor, actual: np.ndarray, hits: np.ndarray, answers: ClassAnswers
-) -> dict[str, float]:
-    """Calibration as it was before the fitted temperature T.
-
-    softmax(z) is softmax(z/T)^T, normalised.
-    """
-    temperature = getattr(predictor, "temperature", None)
-    if temperature is None or answers.doubt:  # members have the temperature, not their mean
-        return {}
-    logs = float(temperature) * np.log(np.maximum(answers.probabilities, 1e-300))
-    raw = np.exp(logs - logs.max(axis=1, keepdims=True))
-    raw /= raw.sum(axis=1, keepdims=True)
-    chances = np.maximum(_select_chances(actual, raw, answers.names), TINY)
-    return {
-        "ece_before_temperature": calibration.compute_calibration_error(raw.max(axis=1), hits),
-        "nll_before_temperature": float(-np.log(chances).mean()),
-    }
 
 
 def _select_chances(actual: np.ndarray, probabilities: np.ndarray, names: list[str]) -> np.ndarray:
