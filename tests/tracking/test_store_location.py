@@ -4,7 +4,7 @@ import socket
 from pathlib import Path
 
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import create_engine, make_url, text
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry import journal, local_files
@@ -68,6 +68,24 @@ def test_a_checkout_whose_database_would_be_elsewhere_is_refused(
     assert [path.name for path in tmp_path.rglob("*")] == [name]
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://mlflow:5000")
     assert store_location.find_uri() == "http://mlflow:5000"
+
+
+@pytest.mark.parametrize("ending", ["p%20q/mlflow.db", "p q/mlflow.db?timeout=30"])
+def test_a_model_is_found_by_each_address_of_its_database(
+    ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With `%20` for a blank, evaluate compared with no champion, and doctor saw no registry."""
+    uri = f"sqlite:///{tmp_path}/{ending}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    monkeypatch.delenv("PLUMBLINE_JOURNAL_URI", raising=False)
+    (tmp_path / "p q").mkdir()
+    engine = create_engine(uri)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE registered_models AS SELECT 'line' AS name"))
+    engine.dispose()
+    assert not store_location.is_missing(uri)
+    assert not local_files.is_new("line")
+    assert local_files.is_new("other")
 
 
 @pytest.mark.parametrize("name", ["p q", "100%", "a#b", "a+b@c:d", "%zz", "ä;é"])

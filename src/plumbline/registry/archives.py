@@ -26,7 +26,7 @@ def pack(target: Path) -> int:
     folder = _find_folder()
     if not (folder / STORE).is_file():
         raise RegistryError(f"{folder}: there is no registry to pack; `make run` makes one")
-    if Path(journal.find_journal_uri().removeprefix("sqlite:///")).resolve() != folder / JOURNAL:
+    if store_location.locate_database(journal.find_journal_uri()).resolve() != folder / JOURNAL:
         raise RegistryError(
             f"the journal is not {folder / JOURNAL}; only a registry with its own journal is packed"
         )
@@ -86,7 +86,7 @@ def _find_folder() -> Path:
             f"the registry is at {describe_registry()}; "
             "only a registry in a local SQLite file can be packed; a shared server needs no copy"
         )
-    return Path(store.removeprefix("sqlite:///")).resolve().parent
+    return store_location.locate_database(store).resolve().parent
 
 
 def _list_artifacts(folder: Path) -> Iterator[tuple[str, Path]]:

@@ -73,7 +73,7 @@ def _ask_both(of_registry: str, of_journal: str) -> tuple[list[tuple[str, ...]],
 
 def _ask(uri: str, query: str) -> list[tuple[str, ...]]:
     """Return the rows of a query; none where there is no such database or table."""
-    path = Path(uri.removeprefix(SQLITE))
+    path = store_location.locate_database(uri)
     if not path.exists():
         return []
     try:

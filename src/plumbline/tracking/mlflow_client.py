@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plumbline.process.locks import hold
@@ -91,7 +90,7 @@ def _lock_creation(uri: str) -> Iterator[None]:
     if not uri.startswith(SQLITE):
         yield
         return
-    database = Path(uri.removeprefix(SQLITE).partition("?")[0])
+    database = store_location.locate_database(uri)
     folder = database.parent
     folder.mkdir(parents=True, exist_ok=True)
     store_location.create_file(database)

@@ -50,6 +50,11 @@ def name_database(path: Path) -> str:
     return f"sqlite:///{path}"
 
 
+def locate_database(uri: str) -> Path:
+    """Return the file of an SQLite address, as SQLAlchemy reads it."""
+    return Path(unquote(uri.removeprefix("sqlite:///").partition("?")[0]))
+
+
 def create_file(database: Path) -> None:
     """Create an empty SQLite file: SQLite's own no group may write, whatever the umask says."""
     if not database.exists():
@@ -70,7 +75,7 @@ def find_home() -> Path:
 
 def is_missing(uri: str) -> bool:
     """Whether the URI is that of an SQLite database that does not exist."""
-    return uri.startswith("sqlite:///") and not Path(uri.removeprefix("sqlite:///")).exists()
+    return uri.startswith("sqlite:///") and not locate_database(uri).exists()
 
 
 def find_problem() -> str | None:
@@ -107,8 +112,7 @@ def follow_move() -> None:
     """
     database = find_home() / DATABASE
     folder = database.parent
-    uri = find_uri()
-    is_own = Path(uri.removeprefix("sqlite:///")).resolve() == database.resolve()
+    is_own = locate_database(find_uri()).resolve() == database.resolve()
     if not is_own or not database.exists() or not (folder / ARTIFACTS).is_dir():
         return
     with suppress(sqlite3.Error):
