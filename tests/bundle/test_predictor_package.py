@@ -15,7 +15,7 @@ from tests.support.serving.lines import Lines, register_as_measured, serving
 from tests.support.serving.models import line_task
 
 from plumbline import bundle
-from plumbline.contract.errors import BundleError
+from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.task import Task
 from plumbline.process.files import digest_path, write_json
 from plumbline.registry.package import rehearsal
@@ -160,6 +160,14 @@ def test_only_the_code_of_the_task_runs(
     reseal(sealed)
     with pytest.raises(BundleError, match=f"{file}: predictor digest mismatch"):
         bundle.check_code(sealed, task)
+
+
+def test_a_folder_in_it_is_refused_before_a_run(task: Task) -> None:
+    """It was left out of the bundle, and missing when `evaluate` asked the trained model."""
+    (task.predictor / "deep").mkdir()
+    (task.predictor / "deep/words.py").touch()
+    with pytest.raises(ParamsError, match=r"predictor/deep/words\.py: .* move it up"):
+        replace(task)
 
 
 @pytest.mark.slow

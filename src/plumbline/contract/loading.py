@@ -2,6 +2,7 @@
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
@@ -19,25 +20,23 @@ def load_params(path: Path) -> Params:
 
 def load_params_class(name: str) -> type[Params]:
     """Return the class of the params of the task `name`; ParamsError if there is no such task."""
-    package = find_task_package(name)
-    if package is None:
-        raise ParamsError(f"{layout.PARAMS}: task: there is no task {name!r}{_suggest_task(name)}")
-    params_class: type[Params] = import_module(f"{package}.params").PARAMS
+    params_class: type[Params] = _import_module(name, "params", f"{layout.PARAMS}: task: ").PARAMS
     return params_class
 
 
 def load_task(name: str) -> Task[Params]:
     """Return `TASK` of the task `name`; ParamsError if there is none."""
-    package = find_task_package(name)
-    if package is None:
-        raise ParamsError(f"there is no task {name!r}{_suggest_task(name)}")
-    task: Task[Params] = import_module(f"{package}.task").TASK
+    task: Task[Params] = _import_module(name, "task").TASK
     return task
 
 
-def _suggest_task(name: str) -> str:
-    known = list_tasks()
-    return suggest_nearest(name, known) or (
-        f"; known: {', '.join(known)}; `plumbline recipe use NAME` brings the code of others, "
-        "`plumbline recipe list` names them"
-    )
+def _import_module(name: str, module: str, place: str = "") -> ModuleType:
+    package = find_task_package(name)
+    if package is None:
+        known = list_tasks()
+        hint = suggest_nearest(name, known) or (
+            f"; known: {', '.join(known)}; `plumbline recipe use NAME` brings the code of others, "
+            "`plumbline recipe list` names them"
+        )
+        raise ParamsError(f"{place}there is no task {name!r}{hint}")
+    return import_module(f"{package}.{module}")

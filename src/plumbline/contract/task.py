@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
 
+from plumbline.contract.errors import ParamsError
+
 if TYPE_CHECKING:
     from plumbline.contract.params import Params
     from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
@@ -23,8 +25,7 @@ MANIFEST_COLUMNS = ("id", "split", "label", "length", "digest")
 RIGHT_ANSWER = "right_answer"
 # A task whose rows may have several labels has this one: all of a row, as a JSON list.
 LABEL_SET = "label_set"
-# A task whose `digest` is that of a form to compare, such as without case, also has this one: a
-# digest of all that the model reads of a row, as it is.
+# A task whose `digest` is of a form to compare also has this one, of all that the model reads.
 CONTENT_DIGEST = "content_digest"
 
 Columns = Mapping[str, Sequence[Any]]
@@ -146,17 +147,19 @@ class Task(Generic[P]):
     metric: Metric
     signature: Signature
     example: Columns  # a valid input, shown to users of the model
-    faulty: Mapping[
-        str, Columns
-    ]  # inputs of one row that the predictor must refuse, by their fault
-    # A file, or a package without folders in it, with load(folder, form=None) -> Predictor. It
-    # imports nothing of plumbline, and its own modules by relative imports alone.
+    faulty: Mapping[str, Columns]  # one row each, by its fault: the predictor must refuse it
+    # A file, or a package without folders, with load(folder, form=None) -> Predictor. It imports
+    # nothing of plumbline, and its own modules by relative imports alone.
     predictor: Path
     requirements: tuple[str, ...]  # distributions that `predictor` imports
     # Those that params may choose instead of `metric`; `scoring.score` computes them.
     metrics: Mapping[str, Metric] = field(default_factory=dict)
     # What params say of the metric, where it is not the task's own.
     chosen: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for path in self.predictor.glob("[!._]*/*.py"):
+            raise ParamsError(f"{path}: a bundle takes no folder below predictor/; move it up")
 
     def configure(self, params: P) -> "Task[P]":
         """Return the task with the metric that `params` choose; itself where they choose none."""

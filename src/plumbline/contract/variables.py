@@ -17,10 +17,7 @@ OF_A_SERVICE = re.compile(r"_(PORT|SERVICE_HOST|SERVICE_PORT)(_|$)")
 
 
 def refuse_misspelt_variables() -> None:
-    """ParamsError where a variable has nearly the name of one that is read.
-
-    Others are left alone.
-    """
+    """ParamsError where a variable has nearly the name of one that is read; others may be set."""
     for variable in sorted(os.environ):
         name = variable.removeprefix(PREFIX)
         if name == variable or name in NAMES or OF_A_SERVICE.search(variable):

@@ -248,7 +248,7 @@ def _hold_lock(engine: "Engine") -> Iterator["Connection"]:
     if engine.dialect.name == "sqlite":
         path = Path(f"{engine.url.database}.lock")
         with journal_lock.hold_file_lock(path):
-            store_location.create_file(Path(str(engine.url.database)))
+            Path(str(engine.url.database)).touch()  # SQLite's own no group may write
             with engine.connect() as connection:
                 yield connection
     else:

@@ -93,7 +93,8 @@ def _lock_creation(uri: str) -> Iterator[None]:
     database = store_location.locate_database(uri)
     folder = database.parent
     folder.mkdir(parents=True, exist_ok=True)
-    store_location.create_file(database)
+    if not database.exists():  # SQLite's own no group may write, whatever the umask says
+        database.touch()
     handle = os.open(folder, os.O_RDONLY)
     try:
         hold(handle)

@@ -55,12 +55,6 @@ def locate_database(uri: str) -> Path:
     return Path(unquote(uri.removeprefix("sqlite:///").partition("?")[0]))
 
 
-def create_file(database: Path) -> None:
-    """Create an empty SQLite file: SQLite's own no group may write, whatever the umask says."""
-    if not database.exists():
-        database.touch()
-
-
 def find_home() -> Path:
     """Return the root of the checkout.
 
