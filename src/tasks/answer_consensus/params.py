@@ -112,11 +112,10 @@ class FixedVote(StrictModel):
     """The fixed set of agents with the best vote on train that `mean_cost` pays for.
 
     single: one agent · plurality: one vote each · weighted: by the log odds of each agent's
-    accuracy (Nitzan and Paroush 1982), with as many wrong answers as train has · dawid_skene: the
-    same, the accuracy estimated without gold (Dawid and Skene 1979)
+    accuracy (Nitzan and Paroush 1982), with as many wrong answers as train has
     """
 
-    kind: Literal["single", "plurality", "weighted", "dawid_skene"]
+    kind: Literal["single", "plurality", "weighted"]
 
 
 class LearnedPolicy(TunableConfig):

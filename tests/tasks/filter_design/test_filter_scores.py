@@ -21,7 +21,6 @@ from tasks.filter_design.data import (
 )
 from tasks.filter_design.data.theorem import (
     compute_limit,
-    find_least_order,
     is_possible,
     is_possible_on_grid,
 )
@@ -35,8 +34,7 @@ from tasks.filter_design.scoring import (
     score,
 )
 from tasks.filter_design.scoring.judgement import judge_answer, judge_specifications
-from tasks.filter_design.scoring.oracle import compute_margin, read_ladder
-from tasks.filter_design.scoring.tables import compute_yield
+from tasks.filter_design.scoring.oracle import compute_margins, read_ladder
 from tasks.filter_design.task import TASK
 
 
@@ -108,14 +106,6 @@ def test_what_is_possible_is_possible_on_the_grid() -> None:
         assert not is_possible_on_grid(beyond), "0.3 dB is more than the grid leaves"
 
 
-def test_the_least_order_is_the_first_that_the_theorem_allows() -> None:
-    specification = build_specification(order=None, min_attenuation_db=25.0)
-    least = find_least_order(specification)
-    assert least == 5
-    assert compute_limit(specification, 3) < 25 <= compute_limit(specification, 5)
-    assert find_least_order(replace(specification, min_attenuation_db=290.0)) is None
-
-
 def test_the_textbook_is_scored_by_the_oracle(examples: Path, honest: Scores) -> None:
     scores = honest
     specifications = read_specifications(examples, "test")
@@ -125,11 +115,8 @@ def test_the_textbook_is_scored_by_the_oracle(examples: Path, honest: Scores) ->
     assert scores.metrics["claimed_and_not_met"] == 0
     assert scores.metrics["impossible_met"] == 0
     assert scores.metrics["met_of_possible"] > 0.5
-    assert scores.metrics["extra_parts"] >= 0
     shares = scores.tables["by_budget"]["met"].to_numpy()
     assert shares[-1] > shares[0]
-    yields = scores.tables["yields"]
-    assert np.abs(yields["claimed"] - yields["drawn"]).mean() < 0.06
 
 
 @pytest.mark.slow
@@ -139,7 +126,7 @@ def test_met_against_calls_shows_the_control_dashed(honest: Scores) -> None:
     dashed = {}
     for candidate in (alone, with_control):
         figures = {one.name: one for one in draw_figures(build_params(), [candidate])}
-        assert list(figures) == ["responses", "budgets", "slack", "yields"]
+        assert list(figures) == ["responses", "budgets"]
         dashed[candidate.control is not None] = "stroke-dasharray" in figures["budgets"].svg
     assert dashed == {False: False, True: True}
 
@@ -325,20 +312,14 @@ def test_yield_is_the_share_of_draws_that_meet_the_mask() -> None:
     specification = build_specification(min_attenuation_db=15.0)
     _, answers = ask(min_attenuation_db=15.0)
     design = answers["designs"][0][0]
-    assert compute_margin(specification, read_ladder(design)) > 0
-    share = compute_yield(specification, read_ladder(design), 400)
+    ladder = read_ladder(design)
+    nominal = np.array(ladder.inductors + ladder.capacitors)
+    parts = nominal * np.random.default_rng(0).uniform(0.95, 1.05, (400, len(nominal)))  # E24
+    columns = tuple(parts.T[:, :, None])
+    split = len(ladder.inductors)
+    drawn = replace(ladder, inductors=columns[:split], capacitors=columns[split:])
+    share = (compute_margins(specification, drawn) >= 0).mean()
     assert share == pytest.approx(design["yield_share"], abs=0.08)
-
-
-def test_a_wider_tolerance_has_no_higher_yield() -> None:
-    specification = build_specification(min_attenuation_db=22.0)
-    _, answers = ask(min_attenuation_db=22.0)
-    ladder = read_ladder(answers["designs"][0][0])
-    yields = [
-        compute_yield(replace(specification, series=series), ladder, 200)
-        for series in ("E96", "E24", "E12")
-    ]
-    assert yields == sorted(yields, reverse=True)
 
 
 def test_an_open_order_uses_the_fewest_parts_that_meet_the_mask() -> None:
@@ -346,4 +327,5 @@ def test_an_open_order_uses_the_fewest_parts_that_meet_the_mask() -> None:
     answer = TextbookPredictor().predict(list_columns([specification]))
     best = answer["designs"][0][0]
     assert answer["meets_spec"] == [True]
-    assert best["order"] == find_least_order(specification) == 3
+    assert best["order"] == 3
+    assert compute_limit(specification, 3) >= 12

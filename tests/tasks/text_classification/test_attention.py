@@ -1,4 +1,4 @@
-"""Attention under bf16 on a CPU gives what PyTorch's own operator gives in fp32, but for rounding."""
+"""Attention under bf16 on a CPU gives what PyTorch's own gives in fp32, but for rounding."""
 
 from typing import Any
 

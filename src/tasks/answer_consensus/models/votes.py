@@ -24,7 +24,6 @@ from tasks.answer_consensus.params import LogitConfig
 
 RIDGE = 1e-6
 MAX_ENUMERATED = 10  # agents whose sets are all tried
-NUM_STEPS = 50  # of expectation and maximisation
 SURE = 0.999  # accuracies are kept from 1: log odds are finite
 
 
@@ -36,9 +35,7 @@ def build_vote(setting: AnswerSetting, tallies: Tallies, kind: str) -> Config:
     """
     accuracy = tallies.accuracy
     favour = np.ones(len(accuracy))
-    if kind == "dawid_skene":
-        accuracy = estimate_accuracy(tallies.groups, tallies.num_wrong_answers)
-    if kind in ("weighted", "dawid_skene"):
+    if kind == "weighted":
         bounded = np.clip(accuracy, 1 - SURE, SURE)
         favour = np.log(bounded * tallies.num_wrong_answers / (1 - bounded))
     plan = choose_by_accuracy(setting, accuracy)
@@ -95,30 +92,6 @@ def measure_plurality(tallies: Tallies, plan: list[int]) -> float:
     counts = (groups[:, :, None] == groups[:, None, :]).sum(axis=2) * (groups > 0)
     picked = groups[np.arange(len(groups)), counts.argmax(axis=1)]  # the first of the highest
     return float(((picked == tallies.right) & (picked > 0)).mean())
-
-
-def estimate_accuracy(groups: np.ndarray, num_wrong: float) -> np.ndarray:
-    """Estimate each agent's accuracy [A] from `groups` [Q, A] alone, without any gold.
-
-    Dawid and Skene (1979) with one number an agent: right with its accuracy, else any of the
-    `num_wrong` other answers, also of those that nobody gave. By expectation and maximisation.
-    """
-    accuracy = np.full(groups.shape[1], 0.7)
-    votes = groups[:, :, None] == np.arange(1, max(1, int(groups.max())) + 1)  # [Q, A, G]
-    exists = votes.any(axis=1)
-    num_unseen = np.maximum(num_wrong + 1 - exists.sum(axis=1), 1e-12)  # answers that nobody gave
-    answered = groups > 0
-    for _ in range(NUM_STEPS):
-        bounded = np.clip(accuracy, 1 - SURE, SURE)
-        missed = answered @ np.log((1 - bounded) / num_wrong)  # [Q], log chance if all are wrong
-        favour = np.log(bounded * num_wrong / (1 - bounded))
-        scores = missed[:, None] + np.einsum("qag,a->qg", votes.astype(float), favour)
-        scores = np.column_stack([np.where(exists, scores, -np.inf), missed + np.log(num_unseen)])
-        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
-        hits = np.einsum("qag,qg->a", votes.astype(float), chances[:, :-1])
-        accuracy = hits / np.maximum(answered.sum(axis=0), 1)
-    return accuracy
 
 
 def fit_logit(config: LogitConfig, tallies: Tallies, seed: int) -> Mapping[str, Any]:

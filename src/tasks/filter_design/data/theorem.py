@@ -13,7 +13,6 @@ system too.
 import math
 
 from tasks.filter_design.data.specifications import Specification
-from tasks.filter_design.predictor.rows import ORDERS
 
 NUM_INTERVALS = 50  # of the passband, between the frequencies at which loss is looked at
 
@@ -41,14 +40,6 @@ def is_possible_on_grid(specification: Specification) -> bool:
     excess = 1 / math.cos(math.pi * degree / (2 * NUM_INTERVALS))
     limit = _bound_attenuation(specification, order, excess)
     return limit >= specification.min_attenuation_db
-
-
-def find_least_order(specification: Specification) -> int | None:
-    """Return the lowest order that the theorem leaves room for; None where none is enough."""
-    for order in ORDERS[specification.kind]:
-        if compute_limit(specification, order) >= specification.min_attenuation_db:
-            return order
-    return None
 
 
 def _bound_attenuation(specification: Specification, order: int, excess: float) -> float:

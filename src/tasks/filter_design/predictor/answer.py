@@ -47,7 +47,7 @@ def answer_spec(spec: Spec, strategy: "Strategy", plan: DesignPlan) -> dict[str,
         "designs": [describe_design(spec, design) for design in ranked],
         "frequency_hz": frequencies.tolist(),
         "s21_db": [round_digits(-value) for value in loss],
-        "picture": draw_picture(spec, best, frequencies, loss),
+        "picture": draw_picture(spec, frequencies, loss),
     }
 
 

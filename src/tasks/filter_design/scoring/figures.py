@@ -4,7 +4,6 @@ from typing import TYPE_CHECKING
 
 from plumbline.contract.records import Candidate, Figure
 from plumbline.reporting.plots import (
-    BLUE,
     Line,
     assign_styles,
     draw_figure,
@@ -18,21 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DEEPEST_DB = 20.0  # that a panel shows below the mask
-LEAST_MARGIN_DB, MOST_ROOM_DB = -5.0, 10.0
 MASK_COLOUR = "#bbbbbb"
 PANEL_INCHES = 1.75
 
 
 def draw_figures(params: FilterParams, candidates: list[Candidate]) -> list[Figure]:
     """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
-    figures = [
-        _draw_responses(candidates),
-        _draw_budgets(candidates),
-        _draw_slack(candidates[0]),
-    ]
-    if not candidates[0].test.tables["yields"].empty:
-        figures.append(_draw_yields(candidates[0]))
-    return figures
+    return [_draw_responses(candidates), _draw_budgets(candidates)]
 
 
 def _draw_responses(candidates: list[Candidate]) -> Figure:
@@ -105,33 +96,3 @@ def _draw_budgets(candidates: list[Candidate]) -> Figure:
     x_label = "calls of the simulator for one design"
     panels = {"share of masks met": lines}
     return draw_lines("budgets", "Met against calls", caption, x_label, panels, xscale="log")
-
-
-def _draw_slack(winner: Candidate) -> Figure:
-    table = winner.test.tables["slack"]
-    slack = table["slack_db"].clip(upper=MOST_ROOM_DB)
-    margins = table["margin_db"].clip(lower=LEAST_MARGIN_DB)
-    caption = (
-        f"Margin of {winner.name}'s best design against the room that the theorem leaves. A point "
-        "above the line with no room (below 0) would have met an impossible mask, and the gate "
-        f"`bounds` refuses such a model. Margins below {LEAST_MARGIN_DB:g} dB and room above "
-        f"{MOST_ROOM_DB:g} dB are drawn there."
-    )
-    panels = {"margin in dB (test)": [Line(slack, margins, winner.name, BLUE, ".", "none")]}
-    x_label = "room that the theorem leaves, in dB"
-    return draw_lines("slack", "Margin against room", caption, x_label, panels, {"met": 0.0})
-
-
-def _draw_yields(winner: Candidate) -> Figure:
-    table = winner.test.tables["yields"]
-    lines = [
-        Line(table["drawn"], table["claimed"], winner.name, BLUE, "o", "none"),
-        Line([0, 1], [0, 1], style="--"),
-    ]
-    caption = (
-        "Yield of designs that meet their mask with exact parts: the share of draws of all parts "
-        "within their tolerance that still meet it."
-    )
-    panels = {f"share that {winner.name} says": lines}
-    x_label = "share by the oracle's own draws"
-    return draw_lines("yields", "Yield", caption, x_label, panels)

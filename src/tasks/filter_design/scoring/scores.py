@@ -9,16 +9,9 @@ import numpy as np
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from tasks.filter_design.data import Specification, name_rows, read_specifications
-from tasks.filter_design.data.theorem import (
-    compute_limit,
-    find_least_order,
-    is_possible,
-)
+from tasks.filter_design.data.theorem import is_possible
 from tasks.filter_design.scoring.judgement import Verdict, judge_specifications
-from tasks.filter_design.scoring.tables import (
-    draw_responses,
-    estimate_yields,
-)
+from tasks.filter_design.scoring.tables import draw_responses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,7 +38,11 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     metrics = _summarise(specifications, verdicts, per_example)
     tables = {}
     if split == "test":
-        tables = _collect_tables(specifications, verdicts, predictor)
+        num_tried = max(1, len(specifications) // BUDGET_SHARE)
+        tables = {
+            "by_budget": _try_budgets(specifications[:num_tried], verdicts[:num_tried], predictor),
+            "responses": draw_responses(specifications, verdicts),
+        }
     return Scores(per_example, metrics, tables)
 
 
@@ -66,43 +63,7 @@ def _summarise(
     }
     if possible.any():
         metrics["met_of_possible"] = float(met[possible].mean())
-    extra = _count_extra_parts(specifications, verdicts)
-    if extra:
-        metrics["extra_parts"] = float(np.mean(extra))
     return metrics
-
-
-def _count_extra_parts(
-    specifications: Sequence[Specification], verdicts: Sequence[Verdict]
-) -> list[int]:
-    """Where the order was left open and the mask is met: branches above the theorem's least."""
-    extra = []
-    for specification, verdict in zip(specifications, verdicts, strict=True):
-        least = find_least_order(specification)
-        if specification.order is None and verdict.is_met and verdict.ladder and least:
-            extra.append(verdict.ladder.order - least)
-    return extra
-
-
-def _collect_tables(
-    specifications: Sequence[Specification], verdicts: Sequence[Verdict], predictor: Predictor
-) -> "dict[str, pd.DataFrame]":
-    """Return what the figures of the report show."""
-    import pandas as pd
-
-    limits = [compute_limit(one, one.max_order) for one in specifications]
-    asked = [one.min_attenuation_db for one in specifications]
-    slack = {
-        "slack_db": np.subtract(limits, asked),
-        "margin_db": [verdict.margin_db for verdict in verdicts],
-    }
-    num_tried = max(1, len(specifications) // BUDGET_SHARE)
-    return {
-        "by_budget": _try_budgets(specifications[:num_tried], verdicts[:num_tried], predictor),
-        "slack": pd.DataFrame(slack),
-        "responses": draw_responses(specifications, verdicts),
-        "yields": estimate_yields(specifications, predictor),
-    }
 
 
 def _try_budgets(

@@ -1,4 +1,4 @@
-"""Whether parts can be bought: the preferred numbers of IEC 60063, and their tolerances."""
+"""Whether parts can be bought: the preferred numbers of IEC 60063."""
 
 import math
 
@@ -11,7 +11,6 @@ NUMBERS = {
     "E24": tuple(int(number) / 10 for number in _E24.split()),
     "E96": tuple(round(10 ** (place / 96), 2) for place in range(96)),
 }
-SPREAD = {"E12": 0.10, "E24": 0.05, "E96": 0.01}  # by which a part may differ from its value
 
 
 def describe_other_part(series: str, ladder: LadderDesign) -> str | None:

@@ -1,23 +1,14 @@
-"""What figures show of some rows: responses, the parts of the best design, yields."""
+"""What figures show of some rows: the responses of the best designs."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plumbline.contract.task import Predictor
-from tasks.filter_design.data import Specification, list_columns
+from tasks.filter_design.data import Specification
 from tasks.filter_design.predictor.rows import ORDERS
-from tasks.filter_design.scoring.judgement import Verdict, find_fault, iterate_answers
-from tasks.filter_design.scoring.oracle import (
-    LadderDesign,
-    compute_loss,
-    compute_margin,
-    compute_margins,
-    read_ladder,
-)
-from tasks.filter_design.scoring.standard_parts import SPREAD
+from tasks.filter_design.scoring.judgement import Verdict
+from tasks.filter_design.scoring.oracle import compute_loss
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,8 +16,6 @@ if TYPE_CHECKING:
 SHOWN_MASKS = 6
 SHOWN_POINTS = 161  # of a response
 SHOWN_RANGE = 12.0  # from the lowest edge, and to the highest
-YIELD_ROWS = 40
-YIELD_DRAWS, ORACLE_DRAWS = 500, 100
 
 
 def choose_masks(specifications: Sequence[Specification]) -> list[int]:
@@ -68,47 +57,6 @@ def draw_responses(
         }
         tables.append(pd.DataFrame(columns))
     return pd.concat(tables, ignore_index=True)
-
-
-def estimate_yields(
-    specifications: Sequence[Specification], predictor: Predictor
-) -> "pd.DataFrame":
-    """Compare the yield that the predictor claims with the oracle's own draws of the parts.
-
-    Designs that do not meet their mask with exact parts are left out.
-    """
-    import pandas as pd
-
-    shown = list(specifications[:YIELD_ROWS])
-    answers = predictor.predict(list_columns(shown), designs=1, draws=YIELD_DRAWS)
-    rows = []
-    for specification, answer in zip(shown, iterate_answers(answers), strict=True):
-        ladder = read_ladder(answer["designs"][0])
-        if find_fault(specification, ladder):
-            continue
-        margin = compute_margin(specification, ladder)
-        if margin < 0:
-            continue
-        rows.append(
-            {
-                "margin_db": margin,
-                "claimed": float(answer["yield_share"]),
-                "drawn": compute_yield(specification, ladder, ORACLE_DRAWS),
-            }
-        )
-    return pd.DataFrame(rows, columns=["margin_db", "claimed", "drawn"])
-
-
-def compute_yield(specification: Specification, ladder: LadderDesign, num_draws: int) -> float:
-    """Return the share of draws of all parts within their tolerance that meet the mask."""
-    random = np.random.default_rng(0)
-    spread = SPREAD[specification.series]
-    nominal = np.array(ladder.inductors + ladder.capacitors)
-    parts = nominal * random.uniform(1 - spread, 1 + spread, (num_draws, len(nominal)))
-    columns = tuple(parts.T[:, :, None])
-    num_inductors = len(ladder.inductors)
-    drawn = replace(ladder, inductors=columns[:num_inductors], capacitors=columns[num_inductors:])
-    return float((compute_margins(specification, drawn) >= 0).mean())
 
 
 def _spread_frequencies(specification: Specification) -> np.ndarray:
