@@ -113,6 +113,5 @@ def _draw_learning_curves(lines: list[Line]) -> Figure:
         "Validation loss (solid, with marks) and training loss (dotted) of every candidate, "
         "epoch by epoch."
     )
-    return draw_lines(
-        "learning", "Learning curves", caption, "epoch", {"loss": lines}, ylim=(0, None)
-    )
+    panels = {"loss": lines}
+    return draw_lines("learning", "Learning curves", caption, "epoch", panels, ylim=(0, None))
