@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from plumbline.contract.params import (
     Name,
@@ -50,22 +50,6 @@ class DrawRange(StrictModel):
         return self
 
 
-def _limit(least: float, most: float) -> AfterValidator:
-    """Return the check that a range of numbers is within what the predictor accepts."""
-
-    def check(interval: DrawRange) -> DrawRange:
-        if interval.low < least:
-            raise ValueError(f"low: {interval.low:g} is below {least:g}; raise it")
-        if interval.high > most:
-            raise ValueError(f"high: {interval.high:g} is above {most:g}; lower it")
-        return interval
-
-    return AfterValidator(check)
-
-
-Quality = Annotated[DrawRange, _limit(1.0, 1e7)]
-
-
 class GeneratedSpecifications(StrictModel):
     """How specifications are drawn: dB evenly, all else evenly on a logarithmic scale.
 
@@ -79,13 +63,13 @@ class GeneratedSpecifications(StrictModel):
     impossible: Share  # of rows, that no ladder can meet
     slack_db: DrawRange  # what possible ones ask for less than the theorem allows
     excess_db: DrawRange  # what impossible ones ask for beyond it
-    max_loss_db: Annotated[DrawRange, _limit(1e-3, 100.0)]
-    stop_ratio: Annotated[DrawRange, _limit(1.0, 1e6)]  # of a stop edge to its pass edge, above 1
-    bandwidth: Annotated[DrawRange, _limit(2e-3, 31.0)]  # of a band-pass, relative to its centre
-    pass_hz: Annotated[DrawRange, _limit(1.0, 1e12)]
+    max_loss_db: DrawRange
+    stop_ratio: DrawRange  # of a stop edge to its pass edge, above 1
+    bandwidth: DrawRange  # of a band-pass, relative to its centre
+    pass_hz: DrawRange
     z0_ohm: Annotated[list[Annotated[float, Field(ge=1e-3, le=1e6)]], Field(min_length=1)]
-    q_inductor: Quality
-    q_capacitor: Quality
+    q_inductor: DrawRange
+    q_capacitor: DrawRange
     series: Annotated[Mapping[Series, Positive], Field(min_length=1)]  # relative to each other
 
     @model_validator(mode="after")

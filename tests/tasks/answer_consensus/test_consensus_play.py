@@ -59,7 +59,6 @@ def test_the_columns_hold_what_was_paid_and_nothing_else(recorded: Asked) -> Non
     left = predictor.shown[2]["budget"][0]
     assert left == pytest.approx(NO_CAP - setting.costs[4] - setting.costs[0], abs=1e-6)
     assert course.answers == [str(text) for text in answers.answers[:, 0]]
-    assert course.first_answers == [str(text) for text in answers.answers[:, 4]]
 
 
 def test_what_was_asked_is_paid_by_its_own_tokens(recorded: Asked) -> None:

@@ -210,7 +210,6 @@ def test_a_high_pass_has_the_coordinates_of_the_low_pass_that_it_mirrors() -> No
     np.testing.assert_allclose(one, encode(Ladder(high, 5), -ratios, shunt))
 
 
-HUGE = 10**5000  # Python shows no integer of so many digits
 FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"order": 4}, "order: a low-pass is built with 3 or 5 or 7, found 4; equal terminations need"),
     ({"order": 9}, "leave it out to get the fewest parts"),
@@ -266,12 +265,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ),
     ({"pass_hz": bytearray(b"a")}, "pass_hz: a low-pass has \\[edge\\] in Hz, found bytearray"),
     ({"pass_hz": memoryview(b"a")}, "pass_hz: a low-pass has \\[edge\\] in Hz, found <memory"),
-    ({"pass_hz": [HUGE]}, "pass_hz: expected a number .*, found a number of too many digits; give"),
-    ({"pass_hz": [HUGE] * 2}, "pass_hz: a low-pass has .*, found a number of too many digits"),
-    ({"order": HUGE}, "order: a low-pass is built with .*, found a number of too many digits"),
     ({"order": np.complex128(5)}, "order: a low-pass is built with .*, found .*5"),
-    ({"kind": HUGE}, "kind: expected .*, found a number of too many digits"),
-    ({"series": HUGE}, "series: expected .*, found a number of too many digits"),
 ]
 
 
@@ -322,7 +316,6 @@ def test_the_oracle_agrees_to_the_ends_of_the_ranges(
     [
         ({"budget": 0}, "budget: expected a whole number from 1 to 1024, found 0"),
         ({"budget": 1.5}, "budget: expected a whole number"),
-        ({"budget": HUGE}, "budget: expected a whole number .*, found a number of too many digits"),
         ({"designs": 11}, "designs: expected a whole number from 1 to 10"),
         ({"draws": -1}, "draws: expected a whole number from 0"),
         ({"rank": "novelty"}, "rank: expected margin, yield, parts, found 'novelty'"),

@@ -244,15 +244,6 @@ def test_the_textbook_behaves(examples: Path) -> None:
     assert {case.kind for case in cases} == {"invariance", "direction", "minimum"}
 
 
-def test_who_calls_everything_possible_does_not_behave(examples: Path) -> None:
-    def change(answers: dict[str, list[Any]]) -> None:
-        answers["possible"] = [True] * len(answers["possible"])
-
-    cases = check_behaviour(build_params(), examples, Changed(change))
-    failed = [case.name for case in cases if case.num_passed < case.num_cases]
-    assert failed == ["impossible masks"]
-
-
 EXTREMES = {
     "a stop edge far from the pass edge": {
         "pass_hz": (1e6,),
@@ -262,12 +253,6 @@ EXTREMES = {
     },
     "ten times the frequency is beyond the range": {"pass_hz": (2e11,), "stop_hz": (3e11,)},
     "ten times the impedance is beyond the range": {"z0_ohm": 2e5},
-    "beyond the theorem is beyond the range": {
-        "pass_hz": (1e6,),
-        "stop_hz": (9e7,),
-        "min_attenuation_db": 200.0,
-        "order": 7,
-    },
 }
 
 
@@ -281,7 +266,7 @@ def test_behaviour_asks_nothing_that_the_predictor_refuses(tmp_path: Path, name:
     assert [case for case in cases if case.num_passed < case.num_cases] == []
     num_cases = [case.num_cases for case in cases]
     assert min(num_cases) >= 1
-    assert sum(num_cases) < 12, "the easy row has six cases, and the extreme one fewer"
+    assert sum(num_cases) < 8, "the easy row has four cases, and the extreme one fewer"
 
 
 def test_slack_has_fewer_losses_than_the_row_that_it_follows_from(tmp_path: Path) -> None:

@@ -43,7 +43,6 @@ def test_every_figure_is_well_formed_and_small() -> None:
     assert [figure.name for figure in found] == [
         "components",
         "by_sample",
-        "by_context",
         "learning",
     ]
     for figure in found:
@@ -53,7 +52,7 @@ def test_every_figure_is_well_formed_and_small() -> None:
     for figure in found[1:3]:
         assert ">floor<" in figure.svg
     assert all(f">{label}<" in found[0].svg for label in ("1 Hz", "3 Hz", "5 Hz", "7 Hz"))
-    assert [figure.name for figure in drawn(history=False)][-1] == "by_context"
+    assert [figure.name for figure in drawn(history=False)][-1] == "by_sample"
 
 
 @pytest.mark.slow

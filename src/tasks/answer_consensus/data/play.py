@@ -29,7 +29,6 @@ class AskedCourse:
     asked: list[list[int]]  # places of the agents, in the order of asking
     answers: list[str]
     confidences: np.ndarray  # [Q]
-    first_answers: list[str]  # after the first agent, or without any
     cut_short: np.ndarray  # [Q], whether it asked last for an agent that is gone or too dear
 
     def sum_costs(self, costs: np.ndarray) -> np.ndarray:
@@ -58,7 +57,6 @@ def play(
     is_strict = not _has_other_setting(setting, predictor)
     cut_short = np.zeros(num_questions, bool)
     final: list[tuple[str, float]] = [("", 0.0)] * num_questions
-    first = [""] * num_questions
     still_open = list(range(num_questions))
     for _ in range(len(setting.agents) + 1):
         if not still_open:
@@ -73,8 +71,6 @@ def play(
         opened = []
         for place, row in enumerate(still_open):
             final[row] = (replies["answer"][place], float(replies["confidence"][place]))
-            if len(asked[row]) <= 1:
-                first[row] = replies["answer"][place]
             agent = replies["ask"][place]
             if not agent:
                 continue
@@ -90,7 +86,7 @@ def play(
     if still_open:
         raise ValueError(f"question {answers.ids[still_open[0]]}: asks on when all have answered")
     confidences = np.array([confidence for _, confidence in final])
-    return AskedCourse(asked, [answer for answer, _ in final], confidences, first, cut_short)
+    return AskedCourse(asked, [answer for answer, _ in final], confidences, cut_short)
 
 
 def _ask(predictor: Any, columns: Columns, stop_at: float | None) -> dict[str, list[Any]]:

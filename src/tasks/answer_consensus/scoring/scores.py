@@ -39,13 +39,11 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     per_example = _rate_course(setting, answers, course)
     num_asked = per_example["asked"]
     tokens = course.sum_costs(answers.tokens)
-    first_hits = _compare(setting, course.first_answers, answers.golds)
     metrics = {
         "accuracy": float(per_example["accuracy"].mean()),
         "cost": float(per_example["cost"].mean()),
         "tokens": float(tokens.mean()),
         "asked": float(num_asked.mean()),
-        "first_accuracy": float(first_hits.mean()),
         "one_agent": float((num_asked <= 1).mean()),
         "cut_short": float(course.cut_short.mean()),
         "any_right": float(find_possible(setting, answers).mean()),

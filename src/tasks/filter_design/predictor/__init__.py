@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController
 
 from .answer import DesignPlan, answer_spec
 from .networks import Diffusion, LadderGenerator, Regression
-from .rows import check_param, read_specs, show_found
+from .rows import check_param, read_specs
 from .strategies import MAX_BUDGET, RandomValues, Strategy, Textbook
 
 RANKS = ("margin", "yield", "parts")
@@ -72,7 +72,7 @@ class Predictor:
         check_param("budget", budget, 1, MAX_BUDGET)
         check_param("draws", draws, 0, MAX_DRAWS)
         if not isinstance(rank, str) or rank not in RANKS:
-            raise ValueError(f"rank: expected {', '.join(RANKS)}, found {show_found(rank)}")
+            raise ValueError(f"rank: expected {', '.join(RANKS)}, found {rank!r:.60}")
         if rank == "yield" and draws == 0:
             raise ValueError("rank: yield needs draws of parts: leave out draws, or set it to 500")
         plan = DesignPlan(designs, budget, rank, draws)

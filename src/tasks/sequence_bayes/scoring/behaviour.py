@@ -1,6 +1,6 @@
 """Does the winner know the obvious about sequences and doubt?
 
-Shapes: R rows, t symbols each out of V; k orders.
+Shapes: R rows, t symbols each out of V.
 """
 
 from pathlib import Path
@@ -17,20 +17,15 @@ from tasks.sequence_bayes.scoring.uncertainty import (
     compare_epistemic,
     compute_rank_correlation,
     compute_reference,
-    measure_orders,
 )
 
 NUM_ROWS = 64
-NUM_ORDERS = 64  # from which a slope is estimated
 MAX_DISTANCE = 0.05  # total variation of two answers that should be equal
 MAX_DROP = 0.005  # of the probability of a symbol that came once more
 NUM_EQUAL = 40  # equal symbols in a row
 MAX_SHORTFALL = 0.05  # of their probability, from the exact one
 MIN_RANK_CORRELATION = 0.4  # of the exact model's estimate; else the order is not asked
 MIN_CORRELATION_SHARE = 0.6  # of that, which a model must reach
-SLOPE, MAX_SLOPE_ERROR = -0.5, 0.06
-CLAIMED_ORDERS, MAX_CLAIMED_SHARE = 16, 0.5  # expected: a quarter
-LEAST_SD = 1e-6  # orders that differ by less do not differ
 
 
 def check_behaviour(params: SequenceParams, examples: Path, predictor: Predictor) -> list[Case]:
@@ -44,12 +39,12 @@ def check_behaviour(params: SequenceParams, examples: Path, predictor: Predictor
         cases.append(_check_names(prior, histories, predictor))
     cases.append(_check_orders(histories, predictor))
     cases.append(_check_one_more(prior, histories, predictor))
-    return [*cases, *_check_narrowing(prior, sequences, predictor)]
+    return cases
 
 
 def _check_orders(histories: np.ndarray, predictor: Predictor) -> Case:
     """The order of independent symbols says nothing."""
-    answers = ask_in_orders(histories, 2, predictor, None)
+    answers = ask_in_orders(histories, predictor)
     failures = _list_failures(_compare(answers[:, 0], answers[:, 1]), MAX_DISTANCE)
     return Case.build("order of the history", "invariance", failures, len(answers), True)
 
@@ -117,28 +112,6 @@ def _check_epistemic(
         failures = [] if few["own"] > more["own"] else [failure]
         cases.append(Case.build("epistemic uncertainty falls", "direction", failures, 1))
     return cases
-
-
-def _check_narrowing(
-    prior: SequencePrior, sequences: np.ndarray, predictor: Predictor
-) -> list[Case]:
-    """Means over k orders differ by k to the -1/2, and the param `orders` makes such means."""
-    table = measure_orders(prior, sequences, predictor, NUM_ORDERS).table.dropna()
-    if table["sd"].iloc[0] <= LEAST_SD:
-        return []
-    slope = float(np.polyfit(np.log(table["orders"]), np.log(table["sd"]), 1)[0])
-    failures = []
-    if abs(slope - SLOPE) > MAX_SLOPE_ERROR:
-        failures.append(f"ln sd falls by {slope:.3f} for each ln k; expected {SLOPE}")
-    claimed = ask_in_orders(sequences[:NUM_ROWS, :-1], 2, predictor, CLAIMED_ORDERS)
-    deviation = float(np.sqrt(claimed.var(axis=1, ddof=1).mean()))
-    share = deviation / float(table["sd"].iloc[0])
-    if share > MAX_CLAIMED_SHARE:
-        failures.append(
-            f"orders={CLAIMED_ORDERS} leaves {share:.2f} of the deviation of one order; "
-            f"at most {MAX_CLAIMED_SHARE}"
-        )
-    return [Case.build("mean over orders", "direction", failures, 2)]
 
 
 def _ask(predictor: Predictor, histories: np.ndarray) -> np.ndarray:

@@ -17,9 +17,6 @@ LEAST_KL = 1e-6  # the lowest that a logarithmic axis shows
 def draw_figures(params: SequenceParams, candidates: list[Candidate]) -> list[Figure]:
     """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
     figures = [_draw_by_position(candidates)]
-    orders = _trace_orders(candidates)
-    if orders:
-        figures.append(_draw_orders(orders))
     if not candidates[0].test.tables["epistemic"].empty:
         figures.append(_draw_epistemic(candidates[0]))
     if any(candidate.history is not None for candidate in candidates):
@@ -39,27 +36,6 @@ def _draw_by_position(candidates: list[Candidate]) -> Figure:
     return draw_lines(
         "by_position", title, caption, x_label, panels, yscale="log", ylim=(LEAST_KL, None)
     )
-
-
-def _trace_orders(candidates: list[Candidate]) -> list[Line]:
-    """Return the lines of candidates that depend on the order, each with what it must follow."""
-    lines = []
-    for line in trace_candidates(candidates, "orders", "orders", "sd"):
-        if len(line.y) and line.y.iloc[0] > LEAST_KL:
-            lines += [line, Line(line.x, line.y.iloc[0] / line.x**0.5, style="--")]
-    return lines
-
-
-def _draw_orders(lines: list[Line]) -> Figure:
-    caption = (
-        "How much the mean over k random orders of a history differs from order to order; dashed: "
-        "the inverse square root of k that independent draws must follow. "
-        "Candidates that do not depend on the order are left out."
-    )
-    panels = {"deviation of a probability (test)": lines}
-    title = "Orders of the history"
-    x_label = "orders of the history"
-    return draw_lines("orders", title, caption, x_label, panels, xscale="log", yscale="log")
 
 
 def _draw_epistemic(winner: Candidate) -> Figure:

@@ -58,14 +58,13 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "cost": costs,
     }
     metrics = _summarise(per_example, divergence)
-    orders = measure_orders(prior, sequences, predictor)
     epistemic = compare_epistemic(prior, sequences, predictor)
-    metrics |= orders.metrics | epistemic.metrics
+    metrics["order_sd"] = measure_orders(sequences, predictor)
+    metrics |= epistemic.metrics
     metrics |= measure_martingale(prior, sequences, predictor)
     by_position = {"symbols": np.arange(prior.length), "kl": divergence.mean(axis=0)}
     tables = {
         "by_position": pd.DataFrame(by_position),
-        "orders": orders.table,
         "epistemic": epistemic.table,
     }
     return Scores(per_example, metrics, tables)

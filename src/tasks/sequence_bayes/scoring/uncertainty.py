@@ -1,6 +1,6 @@
 """Whether a predictor's doubt is what a Bayesian's would be, measured on some rows of a split.
 
-Shapes: R rows, t symbols each out of V; k orders.
+Shapes: R rows, t symbols each out of V.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,10 @@ from tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
 if TYPE_CHECKING:
     import pandas as pd
 
-ORDER_ROWS, NUM_ORDERS = 64, 16
-MIN_GROUPS = 4  # means over k orders, from which their deviation is estimated
+ORDER_ROWS, NUM_ORDERS = 64, 2
 EPISTEMIC_ROWS, ROLLOUTS, CONTINUATION = 64, 6, 24
 HISTORIES = (5, 20)  # symbols after which the epistemic part is compared
 MARTINGALE_ROWS = 64
-LEAST = 1e-12
 
 
 @dataclass(frozen=True)
@@ -32,52 +30,22 @@ class Finding:
     table: "pd.DataFrame"
 
 
-def measure_orders(
-    prior: SequencePrior,
-    sequences: np.ndarray,
-    predictor: Predictor,
-    num_orders: int = NUM_ORDERS,
-) -> Finding:
-    """Ask rows of `sequences` in several orders; how much do answers differ, and does a mean help?
+def measure_orders(sequences: np.ndarray, predictor: Predictor) -> float:
+    """Return how much a served probability differs from order to order of the same history.
 
-    `order_sd` is the deviation of a served probability over orders of the same history, 0 for what
-    an exchangeable sequence deserves. The table gives, for an answer by one order and for means
-    over k orders, the deviation (root mean square over rows and symbols) and the divergence from
-    the exact answer.
+    It is a deviation (root mean square over rows and symbols), 0 for what an exchangeable sequence
+    deserves.
     """
-    import pandas as pd
-
-    histories = sequences[:ORDER_ROWS, :-1]
-    answers = ask_in_orders(histories, num_orders, predictor)
-    exact = compute_predictive(prior, histories)[:, -1]
-    rows = []
-    size = 1
-    while size <= num_orders:
-        num_groups = num_orders // size
-        means = answers.reshape(len(histories), num_groups, size, -1).mean(axis=2)
-        logs = np.log(np.maximum(means, LEAST))
-        divergence = (exact[:, None] * (np.log(exact)[:, None] - logs)).sum(axis=2)
-        deviation = np.nan
-        if num_groups >= MIN_GROUPS:
-            deviation = float(np.sqrt(means.var(axis=1, ddof=1).mean()))
-        rows.append({"orders": size, "sd": deviation, "kl": float(divergence.mean())})
-        size *= 2
-    as_served = ask_in_orders(histories, 2, predictor, None)
-    metrics = {"order_sd": float(np.sqrt(as_served.var(axis=1, ddof=1).mean()))}
-    return Finding(metrics, pd.DataFrame(rows))
+    answers = ask_in_orders(sequences[:ORDER_ROWS, :-1], predictor)
+    return float(np.sqrt(answers.var(axis=1, ddof=1).mean()))
 
 
-def ask_in_orders(
-    histories: np.ndarray, num_orders: int, predictor: Predictor, averaged: int | None = 1
-) -> np.ndarray:
-    """Return the answers to random orders of each history [R, k, V].
-
-    Each is a mean over `averaged` orders; None: as the predictor answers by itself.
-    """
+def ask_in_orders(histories: np.ndarray, predictor: Predictor) -> np.ndarray:
+    """Return the answers to NUM_ORDERS random orders of each history [R, NUM_ORDERS, V]."""
     random = np.random.default_rng(0)
-    orders = random.permuted(np.repeat(histories, num_orders, axis=0), axis=1)
-    answers = predictor.predict({"sequence": orders.tolist()}, orders=averaged)["probabilities"]
-    return np.array(answers, dtype=float).reshape(len(histories), num_orders, -1)
+    orders = random.permuted(np.repeat(histories, NUM_ORDERS, axis=0), axis=1)
+    answers = predictor.predict({"sequence": orders.tolist()})["probabilities"]
+    return np.array(answers, dtype=float).reshape(len(histories), NUM_ORDERS, -1)
 
 
 def compare_epistemic(prior: SequencePrior, sequences: np.ndarray, predictor: Predictor) -> Finding:

@@ -8,7 +8,6 @@ from plumbline.reporting.plots import (
     BLUE,
     Line,
     draw_lines,
-    trace_candidates,
     trace_losses,
 )
 from tasks.signal_extraction.params import SignalParams
@@ -24,7 +23,6 @@ def draw_figures(params: SignalParams, candidates: list[Candidate]) -> list[Figu
     figures = [
         _draw_first_window(candidates[0]),
         _draw_by_sample(candidates[0]),
-        _draw_by_context(candidates),
     ]
     if any(candidate.history is not None for candidate in candidates):
         figures.append(_draw_learning(candidates))
@@ -50,19 +48,6 @@ def _draw_by_sample(winner: Candidate) -> Figure:
     title = "Error against position in the window"
     panels = {"mean squared error (test)": lines}
     return draw_lines("by_sample", title, caption, "sample of the window", panels, ylim=(0, None))
-
-
-def _draw_by_context(candidates: list[Candidate]) -> Figure:
-    lines = trace_candidates(candidates, "by_sample", "sample", "mse")
-    lines.append(_trace_floor(candidates[0].test.tables["by_sample"]))
-    caption = (
-        "The error of each candidate by the number of samples seen so far, "
-        "above the least possible error."
-    )
-    panels = {"mean squared error (test)": lines}
-    title = "Error against context"
-    x_label = "samples of context"
-    return draw_lines("by_context", title, caption, x_label, panels, xscale="log", ylim=(0, None))
 
 
 def _draw_learning(candidates: list[Candidate]) -> Figure:
