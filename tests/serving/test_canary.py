@@ -11,22 +11,17 @@ from pathlib import Path
 
 import pytest
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, is_ready, serving
-from tests.support.serving.load import ANY_SPEED, list_workers, loaded, read_history, read_version
+from tests.support.serving.load import list_workers, loaded, read_history, read_version
 from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
 
 from plumbline.registry import journal
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
-BATCHES = [
-    pytest.param(1, marks=pytest.mark.slow),
-    10,
-    pytest.param(50, marks=pytest.mark.slow),
-]  # rows of a request
 
 
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
-    with serving(lines, "--canary", "2=50%", *ANY_SPEED) as server, loaded(server, 4) as load:
+    with serving(lines, "--canary", "2=50%") as server, loaded(server, 4) as load:
         server.wait(lambda: "is returned" in server.log.read_text())
         after = len(load.statuses)
         server.wait(lambda: len(load.statuses) > after + 50)
@@ -41,7 +36,7 @@ def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
 
 
 def test_a_sound_canary_stays(lines: Lines) -> None:
-    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server, loaded(server, 4) as load:
+    with serving(lines, "--canary", "3=50%") as server, loaded(server, 4) as load:
         server.wait(lambda: len(load.statuses) > 2000)
         assert "is returned" not in server.log.read_text()
         assert load.versions == {"1", "3"}
@@ -50,39 +45,11 @@ def test_a_sound_canary_stays(lines: Lines) -> None:
 def test_an_address_with_a_version_is_not_answered_by_the_canary(lines: Lines) -> None:
     tensor = {"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}
     body = json.dumps({"inputs": [tensor]})
-    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server:
+    with serving(lines, "--canary", "3=50%") as server:
         for path, versions in (("", {"1", "3"}), ("/versions/1", {"1"})):
             answers = [server.ask("POST", f"/v2/models/line{path}/infer", body) for _ in range(40)]
             assert {status for status, _, _ in answers} == {200}
             assert {json.loads(raw)["model_version"] for _, _, raw in answers} == versions
-
-
-@pytest.mark.parametrize("batch", BATCHES)
-def test_a_canary_that_differs_on_fewer_rows_than_allowed_stays(lines: Lines, batch: int) -> None:
-    """Versions 1 and 2 agree at 0 alone: a fifth of the rows differs, and of most batches one."""
-    rows = [0.0, 0.0, 1.0, 0.0, 0.0] * max(1, batch // 5)
-    options = ("--canary", "2=50%", "--limit", "max_disagreement=0.3", *ANY_SPEED)
-    with serving(lines, *options) as server:
-        for turn in range(200):
-            xs = rows if batch > 1 else [rows[turn % 5]]
-            assert server.predict(*xs)[0] == 200
-        server.wait(lambda: server.metric('plumbline_compared_total{outcome="differs"') > 0)
-        assert "is returned" not in server.log.read_text()
-
-
-@pytest.mark.parametrize("batch", BATCHES)
-def test_a_canary_that_differs_on_more_rows_than_allowed_is_returned(
-    lines: Lines, batch: int
-) -> None:
-    options = ("--canary", "2=50%", "--limit", "max_disagreement=0.3", *ANY_SPEED)
-    with serving(lines, *options) as server:
-        for _ in range(400):
-            server.predict(*[1.0] * batch)
-            if "is returned" in server.log.read_text():
-                break
-        server.wait(lambda: "is returned" in server.log.read_text())
-    reason = read_history(lines)[-1].reason
-    assert "rows, more than 0.3 of them" in reason
 
 
 def test_the_limit_is_what_evidence_measured_and_is_printed(lines: Lines) -> None:
@@ -98,8 +65,7 @@ def test_a_canary_that_was_not_compared_with_this_champion_needs_a_limit(lines: 
     with serving(lines, "--canary", "3=5%", ready=False) as server:
         assert server.process.wait(timeout=READY_S) == 2
         said = " ".join(server.log.read_text().split())
-    assert "its evidence compares it with version 1" in said
-    assert "differs from the champion, version 2" in said
+    assert "its evidence does not say on how many rows it differs from the champion" in said
     assert "--limit max_disagreement=" in said
 
 
@@ -112,7 +78,7 @@ def test_a_champion_is_no_canary(lines: Lines) -> None:
 
 def test_beside_a_champion_it_was_not_compared_with_a_canary_is_stopped(lines: Lines) -> None:
     before = len(read_history(lines))
-    with serving(lines, "--canary", "3=50%", "--limit", "poll_s=0.2", *ANY_SPEED) as server:
+    with serving(lines, "--canary", "3=50%", "--limit", "poll_s=0.2") as server:
         lines.champion("2")
         server.wait(lambda: "taken out of service, not returned" in server.log.read_text())
         assert {server.predict(1.0)[1]["x-plumbline-version"] for _ in range(20)} == {"2"}
@@ -123,7 +89,7 @@ def test_a_worker_that_starts_without_a_registry_serves_what_was_kept(
     lines: Lines, tmp_path: Path
 ) -> None:
     mlruns = lines.folder / "mlruns"
-    with serving(lines, "--canary", "3=50%", "--shadow", "2", *ANY_SPEED) as server:
+    with serving(lines, "--canary", "3=50%", "--shadow", "2") as server:
         mlruns.rename(tmp_path / "away")
         try:
             replace_workers(server)
@@ -137,7 +103,7 @@ def test_a_worker_that_starts_without_a_registry_serves_what_was_kept(
 
 
 def test_a_canary_whose_worker_dies_is_not_served_again(lines: Lines) -> None:
-    with serving(lines, "--canary", "3=50%", *ANY_SPEED) as server:
+    with serving(lines, "--canary", "3=50%") as server:
         (worker,) = list_workers(server.process.pid)
         os.kill(int(worker), signal.SIGKILL)
         server.wait(lambda: "a worker had it before" in server.log.read_text())
@@ -156,10 +122,9 @@ def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
         "max_disagreement=1",
         "--limit",
         "poll_s=0.2",
-        *ANY_SPEED,
     )
     with (
-        serving(lines, "--canary", "2=50%", *ANY_SPEED) as one,
+        serving(lines, "--canary", "2=50%") as one,
         serving(lines, *allows_all) as other,
     ):
         assert {read_version(other) for _ in range(40)} == {"1", "2"}
@@ -175,7 +140,7 @@ def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
 @pytest.mark.slow
 def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> None:
     before = len(read_history(lines))
-    slow_poll = ("--canary", "2=50%", "--limit", "poll_s=60", *ANY_SPEED)
+    slow_poll = ("--canary", "2=50%", "--limit", "poll_s=60")
     with serving(lines, *slow_poll) as one, serving(lines, *slow_poll) as other:
         for server in (one, other):
             with loaded(server, 4):
@@ -185,7 +150,7 @@ def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> Non
 
 def test_a_canary_goes_on_while_the_journal_is_unreachable(lines: Lines, tmp_path: Path) -> None:
     mlruns = lines.folder / "mlruns"
-    with serving(lines, "--canary", "3=50%", "--limit", "poll_s=0.2", *ANY_SPEED) as server:
+    with serving(lines, "--canary", "3=50%", "--limit", "poll_s=0.2") as server:
         mlruns.rename(tmp_path / "away")
         try:
             server.wait(lambda: "keeps serving" in server.log.read_text())
@@ -225,7 +190,7 @@ def test_if_a_canary_fails_the_current_champion_answers(lines: Lines) -> None:
 def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) -> None:
     before = len(read_history(lines))
     with (
-        serving(lines, "--canary", "2=50%", *ANY_SPEED) as server,
+        serving(lines, "--canary", "2=50%") as server,
         (lines.folder / "mlruns/journal.db.lock").open("a") as lock,
     ):
         fcntl.flock(lock, fcntl.LOCK_EX)  # another decision is being written

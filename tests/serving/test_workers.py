@@ -138,13 +138,6 @@ def test_several_workers_one_killed(lines: Lines) -> None:
         assert load.broken <= 8  # only connections of that worker
 
 
-def test_a_worker_does_not_import_the_command_line(lines: Lines) -> None:
-    with serving(lines, PYTHONPROFILEIMPORTTIME="1") as server:
-        imported = [line.rpartition("| ")[2].strip() for line in server.log.open()]
-    assert imported.count("plumbline.serving.server") == 2
-    assert imported.count("plumbline.cli") == 1  # of the supervisor
-
-
 def test_a_request_after_close_is_refused() -> None:
     async def late() -> None:
         batcher = Batcher(Moody(2.0, 1.0), Limits())

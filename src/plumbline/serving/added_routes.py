@@ -24,10 +24,7 @@ class AddedRoutes(Protocol):
     """
 
     def check(self, settings: Settings, champion: CachedVersion) -> None:
-        """Raise PlumblineError for wrong settings of the routes, or a champion that cannot answer.
-
-        No worker has started.
-        """
+        """Raise PlumblineError for wrong settings, before a worker starts."""
         ...
 
     def add_routes(

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import random
-import time
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
@@ -27,7 +26,6 @@ from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
 from plumbline.serving.trial import Trial
 
-JITTER_S = 0.01  # on a busy machine two answers of one model may differ in time by this much
 FULL = 429
 AskChampion = Callable[[InferenceRequest, float], Awaitable[Answer]]
 log = logging.getLogger(__name__)
@@ -48,7 +46,7 @@ class CanarySlot:
         self._ask_champion = ask_champion
         self._run_in_background = run_in_background
         self._model: LoadedModel | None = None
-        self._trial = Trial(1.0, settings.limits.max_slowdown)
+        self._trial = Trial(1.0)
         self._due: Decision | None = None  # a return that the journal does not have yet
         self._problem = ""  # why, as it was logged last
 
@@ -80,7 +78,7 @@ class CanarySlot:
             log.exception("canary: not in service, the champion answers every request")
         else:
             model.export_metrics("canary")
-            self._trial = Trial(limit.share, self._settings.limits.max_slowdown)
+            self._trial = Trial(limit.share)
             self._model = model
 
     async def answer(self, canary: LoadedModel, request: InferenceRequest) -> Answer:
@@ -95,7 +93,7 @@ class CanarySlot:
                 self._trial.add_failure()
                 self._judge(canary)
             return answer
-        self._run_in_background(self._compare(canary, request, columns, seconds))
+        self._run_in_background(self._compare(canary, request, columns))
         return Answer(columns, canary.cached, "canary", seconds)
 
     async def follow_journal(self) -> None:
@@ -163,19 +161,16 @@ class CanarySlot:
             ) from None
 
     async def _compare(
-        self, canary: LoadedModel, request: InferenceRequest, columns: Columns, seconds: float
+        self, canary: LoadedModel, request: InferenceRequest, columns: Columns
     ) -> None:
         """Ask the champion the same, and count the rows whose answers differ."""
-        limits = self._settings.limits
         try:
-            answer = await self._ask_champion(request, limits.deadline_s)
+            answer = await self._ask_champion(request, self._settings.limits.deadline_s)
         except RequestError:
             return  # the champion is overloaded: nothing can be learned about the canary
         num_differing = count_differing_rows(answer.columns, columns)
         metrics.count_compared("canary", request.num_rows, num_differing)
-        slow = seconds > limits.max_slowdown * answer.seconds + JITTER_S
-        now_s = time.monotonic()
-        self._trial.add_answer(request.num_rows, num_differing, slow=slow, now_s=now_s)
+        self._trial.add_answer(request.num_rows, num_differing)
         self._judge(canary)
 
     def _judge(self, canary: LoadedModel) -> None:

@@ -1,7 +1,6 @@
 """On how many rows a canary may differ from the champion: as evidence or an option says."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.registry.reader.addresses import BUNDLE_TAG
@@ -38,28 +37,16 @@ def find_disagreement_limit(
     evidence = read_evidence(version)
     if version.tags[BUNDLE_TAG] != tried.bundle:
         raise BundleError(f"{version.label}: has another bundle by now; start the server again")
-    return _read_limit(evidence.get("champion"), tried, champion)
-
-
-def _read_limit(compared: Any, tried: CachedVersion, champion: CachedVersion) -> DisagreementLimit:
-    match compared:
-        case {
-            "bundle": champion.bundle,
-            "disagreement": int() | float() as share,
-            "num_rows": int() as num_rows,
-        } if 0 <= share <= 1 and num_rows > 0:
-            limit = min(1.0, compute_upper_limit(share, num_rows) + MARGIN)
-            reason = f"evidence: {share:.1%} of {num_rows} test rows differ"
-            return DisagreementLimit(limit, reason)
-        case {"version": version}:
-            basis = f"compares it with version {version}"
-        case _:
-            basis = "compares it with no champion"
-    raise ParamsError(
-        f"--canary {tried.version}: its evidence {basis}, and does not say on how many rows it "
-        f"differs from the champion, version {champion.version}; evaluate it against that one, or "
-        "say with --limit max_disagreement=0.1 which share of the rows may differ"
-    )
+    compared = evidence.get("champion") or {}
+    if compared.get("bundle") != champion.bundle or "disagreement" not in compared:
+        raise ParamsError(
+            f"--canary {tried.version}: its evidence does not say on how many rows it differs from "
+            f"the champion, version {champion.version}; evaluate it against that one, or say with "
+            "--limit max_disagreement=0.1 which share of the rows may differ"
+        )
+    share, num_rows = compared["disagreement"], compared["num_rows"]
+    limit = min(1.0, compute_upper_limit(share, num_rows) + MARGIN)
+    return DisagreementLimit(limit, f"evidence: {share:.1%} of {num_rows} test rows differ")
 
 
 def compute_upper_limit(share: float, num_rows: int) -> float:

@@ -1,10 +1,5 @@
 """Errors that a client gets: a status, a stable code and a short text without request content."""
 
-import json
-from functools import cached_property
-
-RETRY_AFTER_S = b"1"  # where the status is 429 or 503
-
 
 class RequestError(Exception):
     """A request that is answered with an error."""
@@ -14,27 +9,6 @@ class RequestError(Exception):
         self.status = status
         self.code = code
         self.message = message
-
-    @cached_property
-    def body(self) -> bytes:
-        """The JSON that the client gets: MLflow's clients read `message`, the others `error`."""
-        content = {"error_code": self.code, "message": self.message, "error": self.message}
-        return json.dumps(content).encode()
-
-    @property
-    def headers(self) -> list[tuple[bytes, bytes]]:
-        """The response's headers, content length included."""
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(self.body)).encode()),
-        ]
-        if self.status in (429, 503):
-            headers.append((b"retry-after", RETRY_AFTER_S))
-        if self.status == 401:
-            headers.append((b"www-authenticate", b"Bearer"))
-        if self.code in ("BODY_TIMEOUT", "TWO_LENGTHS"):
-            headers.append((b"connection", b"close"))
-        return headers
 
 
 class BadRequestError(RequestError):

@@ -7,9 +7,12 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from types import FrameType
 from typing import Any
 
+from starlette.datastructures import Headers
+
 from plumbline.serving import metrics
 from plumbline.serving.access import AccessRules
 from plumbline.serving.errors import OverloadedError, RequestError
+from plumbline.serving.responses import make_error_response
 from plumbline.serving.router import TrafficRouter
 
 Message = MutableMapping[str, Any]
@@ -19,7 +22,7 @@ Receive = Callable[[], Awaitable[Message]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 REQUEST_ID = "plumbline.request_id"  # key in the ASGI scope
-SANE_ID = re.compile(rb"[A-Za-z0-9._:/+=@-]{1,128}")
+SANE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 EXTRA_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -54,14 +57,17 @@ class GuardMiddleware:
             await self._app(scope, receive, send)
             return
 
-        request_id = _choose_request_id(scope["headers"])
+        headers = Headers(scope=scope)
+        request_id = headers.get("x-request-id", "")
+        if not SANE_ID.fullmatch(request_id):
+            request_id = secrets.token_hex(16)
         # HEAD is answered wherever GET is; uvicorn leaves the body out.
         method = "GET" if scope["method"] == "HEAD" else scope["method"]
-        passed = dict(scope) | {REQUEST_ID: request_id.decode(), "method": method}
+        passed = dict(scope) | {REQUEST_ID: request_id, "method": method}
 
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                own_headers = [*EXTRA_HEADERS, (b"x-request-id", request_id)]
+                own_headers = [*EXTRA_HEADERS, (b"x-request-id", request_id.encode())]
                 if self._ends:  # h11 closes the connection, and does not announce it
                     own_headers.append((b"connection", b"close"))
                 message["headers"] = [*message.get("headers", []), *own_headers]
@@ -70,23 +76,10 @@ class GuardMiddleware:
             await send(message)
 
         try:
-            self._check_request(passed)
+            self._access.check(passed["path"], headers)
+            if passed["method"] == "POST" and self._router.is_full:
+                raise OverloadedError
         except RequestError as error:
-            start = {"status": error.status, "headers": error.headers}
-            await send_counted({"type": "http.response.start"} | start)
-            await send_counted({"type": "http.response.body", "body": error.body})
-            return
-        await self._app(passed, receive, send_counted)
-
-    def _check_request(self, scope: Scope) -> None:
-        self._access.check(scope["path"], scope["headers"])
-        if scope["method"] == "POST" and self._router.is_full:
-            raise OverloadedError
-
-
-def _choose_request_id(pairs: list[tuple[bytes, bytes]]) -> bytes:
-    """Take the X-Request-Id that the client or a proxy sent, if it is short and plain, or a new."""
-    for name, value in pairs:
-        if name == b"x-request-id" and SANE_ID.fullmatch(value):
-            return value
-    return secrets.token_hex(16).encode()
+            await make_error_response(error)(passed, receive, send_counted)
+        else:
+            await self._app(passed, receive, send_counted)

@@ -89,18 +89,11 @@ def _load_checked_predictor(cached: CachedVersion) -> Predictor:
 
 
 def _find_first_mismatch(expected: Columns, answers: Columns) -> tuple[str, int] | None:
+    """Return the first column and row that is missing or differs, None if all are equal."""
     for column, values in expected.items():
-        row = _find_mismatch(values, answers.get(column, []))
-        if row is not None:
-            return column, row
-    return None
-
-
-def _find_mismatch(expected: list[Any], actual: list[Any]) -> int | None:
-    """Return the first row that is missing or differs, None if all are equal."""
-    for row, value in enumerate(expected):
-        if row >= len(actual):
-            return row
-        if not is_same_answer(value, actual[row], tolerance=OTHER_MACHINE):
-            return row
+        actual = answers.get(column, [])
+        for row, value in enumerate(values):
+            is_there = row < len(actual)
+            if not is_there or not is_same_answer(value, actual[row], tolerance=OTHER_MACHINE):
+                return column, row
     return None

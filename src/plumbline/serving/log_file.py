@@ -36,16 +36,8 @@ def _widen_numbers(values: list[Any]) -> list[Any]:
     """Make all numbers floats, if some are, or a whole number needs more than 64 bits."""
     if not any(_is_wide(value) for value in values):
         return values
-    return [_convert_to_float(value) for value in values]
+    return [float(value) if type(value) is int else value for value in values]
 
 
 def _is_wide(value: Any) -> bool:
     return isinstance(value, float) or (type(value) is int and value not in INT64)
-
-
-def _convert_to_float(value: Any) -> Any:
-    """Convert a whole number, unless it is beyond all floats."""
-    try:
-        return float(value) if type(value) is int else value
-    except OverflowError:
-        return value

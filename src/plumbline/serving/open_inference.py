@@ -81,8 +81,7 @@ def encode_infer_response(
         "model_name": version.name,
         "model_version": version.version,
         "outputs": [
-            _encode_tensor(name, types.get(name), columns[name])
-            for name in asked.outputs or columns
+            encode_tensor(name, types.get(name), columns[name]) for name in asked.outputs or columns
         ],
     }
     if asked.request_id is not None:
@@ -201,7 +200,8 @@ def _flatten_data(data: Any, shape: list[int], where: str) -> list[Any]:
     return flat
 
 
-def _encode_tensor(name: str, kind: Any, values: list[Any]) -> dict[str, Any]:
+def encode_tensor(name: str, kind: Any, values: list[Any]) -> dict[str, Any]:
+    """Build the tensor of a column; nested values that make no matrix are JSON text."""
     datatype = get_datatype(kind)
     tensor = {"name": name, "datatype": datatype, "shape": [len(values)], "data": values}
     if not isinstance(kind, Mapping):

@@ -208,18 +208,13 @@ def list_outdated(names: list[str]) -> list[str]:
 
 def _delete_outdated(folder: RequestFolder) -> None:
     """Delete old files; what cannot be deleted is logged, and tried again with the next file."""
-    problems = []
     try:
         for name in list_outdated(folder.list_names()):
-            try:
-                folder.delete(name)
-            except OSError as error:
-                problems.append(f"{name}: {error.strerror}")
+            folder.delete(name)
     except OSError as error:
-        problems.append(f"the folder cannot be listed: {error.strerror}")
-    if problems:
         log.warning(
-            "old files of the request log cannot be deleted (%s); delete them by hand", problems[0]
+            "old files of the request log cannot be deleted (%s); delete them by hand",
+            error.strerror,
         )
 
 

@@ -1,6 +1,7 @@
 """Read request bodies within their limits; write answers and errors as strict JSON."""
 
 import asyncio
+import json
 from typing import Any
 
 from fastapi import Request, Response
@@ -14,6 +15,9 @@ from plumbline.serving.settings import Limits
 from plumbline.serving.strict_json import encode_json
 
 ERROR_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+RETRY = {"retry-after": "1"}
+MORE_HEADERS = {401: {"www-authenticate": "Bearer"}, 429: RETRY, 503: RETRY}
+CLOSING = ("BODY_TIMEOUT", "TWO_LENGTHS")  # the rest of the request is unclear
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -59,12 +63,19 @@ def make_answer_response(value: Any, answer: Answer) -> Response:
     return response
 
 
+def make_error_response(error: RequestError) -> Response:
+    """Return the JSON that the client gets: MLflow's read `message`, the others `error`."""
+    content = {"error_code": error.code, "message": error.message, "error": error.message}
+    headers = dict(MORE_HEADERS.get(error.status, {}))
+    if error.code in CLOSING:
+        headers["connection"] = "close"
+    return Response(json.dumps(content), error.status, headers, "application/json")
+
+
 async def handle_request_error(request: Request, error: Exception) -> Response:
     """Answer with a RequestError."""
     assert isinstance(error, RequestError)  # noqa: S101  registered for it
-    response = Response(error.body, error.status)
-    response.raw_headers = error.headers
-    return response
+    return make_error_response(error)
 
 
 async def handle_http_exception(request: Request, error: Exception) -> Response:
@@ -72,7 +83,7 @@ async def handle_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  registered for it
     code = ERROR_CODES.get(error.status_code, "BAD_REQUEST")
     message = "no such route or method; see /openapi.json"
-    response = await handle_request_error(request, RequestError(error.status_code, code, message))
+    response = make_error_response(RequestError(error.status_code, code, message))
     if error.headers and "Allow" in error.headers:
         response.headers["allow"] = error.headers["Allow"]
     return response
@@ -80,6 +91,6 @@ async def handle_http_exception(request: Request, error: Exception) -> Response:
 
 async def handle_unexpected_error(request: Request, error: Exception) -> Response:
     """Answer without details; uvicorn logs the traceback."""
-    return await handle_request_error(
-        request, RequestError(500, "INTERNAL", "internal server error; see the server's log")
+    return make_error_response(
+        RequestError(500, "INTERNAL", "internal server error; see the server's log")
     )

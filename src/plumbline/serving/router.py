@@ -5,6 +5,7 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
+from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.errors import (
     AbsentVersionError,
     JournalIntegrityError,
@@ -14,10 +15,10 @@ from plumbline.contract.errors import (
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import CanarySlot
+from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
-from plumbline.serving.shadow import mirror_to_shadow
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +72,8 @@ class TrafficRouter:
             return await self._canary.answer(canary, request)
         deadline_s = self._settings.limits.deadline_s
         answer = await self._ask_champion(request, deadline_s)
-        if self._shadow:
-            self._run_in_background(mirror_to_shadow(self._shadow, request, answer, deadline_s))
+        if self._shadow and not self._shadow.is_full:
+            self._run_in_background(self._compare_shadow(self._shadow, request, answer))
         return answer
 
     async def close(self) -> None:
@@ -89,6 +90,18 @@ class TrafficRouter:
         champion = self.champion
         columns, seconds = await champion.answer(request, timeout_s)
         return Answer(columns, champion.cached, "champion", seconds)
+
+    async def _compare_shadow(
+        self, shadow: LoadedModel, request: InferenceRequest, answer: Answer
+    ) -> None:
+        """Ask the shadow the same, and count the rows whose answers differ."""
+        try:
+            columns, _ = await shadow.answer(request, self._settings.limits.deadline_s)
+        except RequestError:
+            metrics.COMPARED.labels("shadow", "failed").inc(request.num_rows)
+            return
+        num_differing = count_differing_rows(answer.columns, columns)
+        metrics.count_compared("shadow", request.num_rows, num_differing)
 
     async def _load_or_fall_back(self) -> LoadedModel:
         """Load what the registry names; if that cannot be opened, the one that served last.

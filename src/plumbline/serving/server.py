@@ -5,10 +5,8 @@ import os
 import resource
 import signal
 import socket
-import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -68,26 +66,9 @@ def _run_supervisor(supervisor: Multiprocess, bound: socket.socket) -> None:
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    with _keep_program_out_of_workers():
-        supervisor.run()
+    supervisor.run()
     if STARTUP_FAILURE in [worker.exitcode for worker in supervisor.processes]:
         raise PlumblineError("no worker could start; see the log lines above for the reason")
-
-
-@contextmanager
-def _keep_program_out_of_workers() -> Iterator[None]:
-    """Let workers that start inside the block import what they run alone.
-
-    `multiprocessing` would run the file of the program in it again, to which nothing here belongs:
-    that of `plumbline` imports the whole command line.
-    """
-    program = vars(sys.modules["__main__"])
-    file = program.pop("__file__", None)
-    try:
-        yield
-    finally:
-        if file is not None:
-            program["__file__"] = file
 
 
 def _fetch_versions(settings: Settings) -> None:

@@ -30,7 +30,6 @@ class Limits:
     poll_s: float = 5.0  # between queries to the registry
     log_share: float = 1.0  # of the requests
     max_disagreement: float = 0.0  # share of the canary's rows; 0: as its evidence says
-    max_slowdown: float = 2.0  # the canary's time divided by the champion's
 
 
 @dataclass(frozen=True)

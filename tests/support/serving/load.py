@@ -12,8 +12,6 @@ from tests.support.serving.lines import SLOPES, Lines, Server
 from plumbline.registry import promotion
 from plumbline.registry.journal import Entry
 
-ANY_SPEED = ("--limit", "max_slowdown=1000")  # this machine may be busy now and then
-
 
 class Load:
     """Clients that each send one request after another on one connection, and count answers."""
