@@ -75,8 +75,6 @@ def test_an_editor_checks_the_params_by_a_schema(router: Path) -> None:
     params = (router / "params.yaml").read_text()
     assert params.startswith("# yaml-language-server: $schema=params.schema.json\n")
     schema = json.loads((router / "params.schema.json").read_text())
-    printed = CliRunner().invoke(app, ["recipe", "schema"]).stdout
-    assert json.loads(printed) == schema
     check = Draft202012Validator(schema)
     assert list(check.iter_errors(yaml.safe_load(params))) == []
     wrong = yaml.safe_load(params.replace("confidence:", "confidense:"))
@@ -177,7 +175,7 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     assert "operate              Operating a registry" in call("docs")
     assert call("docs", "operate") == (ROOT / "docs/operate.md").read_text()
     assert "did you mean operate?" in refuse("docs", "operat")
-    assert "signal_extraction " in call("recipe", "list")
+    assert "signal_extraction " in call("recipe", "show")
     # The recipe brings its task, on whose folder the stages depend, in place of one without code.
     (router / "src/tasks/signal_extraction").mkdir()
     assert "now the recipe signal_extraction" in call("recipe", "use", "signal_extraction")
@@ -186,7 +184,7 @@ def test_recipes_and_pages_are_those_of_the_wheel(
         assert (router / path).read_bytes() == (ROOT / path).read_bytes()
     (router / "recipes").mkdir()
     (router / "recipes/mine.yaml").write_text("# My own.\n")
-    assert "mine                       My own." in call("recipe", "list")
+    assert "mine                       My own." in call("recipe", "show")
 
 
 def call(*command: str) -> str:

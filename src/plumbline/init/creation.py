@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.task_packages import find_task_package
 from plumbline.init.answers import InitAnswers
-from plumbline.init.git import call_git, choose_identity
+from plumbline.init.git import call_git, try_git
 from plumbline.init.proposal import Proposal
 from plumbline.init.rendering import render_repository
 from plumbline.init.survey import FileSurvey, inspect_file
@@ -23,6 +23,7 @@ from plumbline.tracking import store_location
 RAW = Path("data/raw")
 UNUSUAL = re.compile(r"[^\w.-]+")
 TASK_NAME = re.compile(r"[a-z][a-z0-9_]*")
+NO_IDENTITY = ("-c", "user.name=plumbline", "-c", "user.email=plumbline@localhost")
 MAX_NAME = 60  # characters of a registered model's name
 
 
@@ -152,4 +153,5 @@ def _commit(target: Path) -> None:
     call_git(target, "init", "--quiet", "--initial-branch", "main")
     call_git(target, "add", "--all", "--force")  # a user's own list of ignored files does not count
     message = ("commit", "--quiet", "--message", "Begin with plumbline init")
-    call_git(target, *choose_identity(target), *message)
+    if try_git(target, *message).returncode:  # git may not know who commits
+        call_git(target, *NO_IDENTITY, *message)

@@ -6,8 +6,6 @@ from pathlib import Path
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.lineage import run_git
 
-NO_IDENTITY = ("-c", "user.name=plumbline", "-c", "user.email=plumbline@localhost")
-
 
 def call_git(folder: Path, *arguments: str) -> str:
     """Run git in `folder` and return what it prints; raises PlumblineError where it fails."""
@@ -20,12 +18,3 @@ def call_git(folder: Path, *arguments: str) -> str:
 def try_git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run git in `folder`; its exit code is for the caller to check."""
     return run_git("-C", str(folder), *arguments)
-
-
-def choose_identity(folder: Path) -> tuple[str, ...]:
-    """Return options that name who commits, as far as git does not know it in `folder`."""
-    name = try_git(folder, "config", "user.name").stdout.strip()
-    email = try_git(folder, "config", "user.email").stdout.strip()
-    return (
-        ("-c", f"user.name={name or email}", "-c", f"user.email={email}") if email else NO_IDENTITY
-    )

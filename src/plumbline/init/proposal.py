@@ -3,11 +3,14 @@
 import io
 import math
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.init.answers import InitAnswers
+from plumbline.init.repository_files import find_root
 from plumbline.statistics import power
 
 TOKENS_PER_WORD = 1.3  # of the shipped encoders, on English
@@ -18,26 +21,8 @@ VALIDATION, TEST = 0.15, 0.2  # shares of rows, where the file is all there is
 VALIDATION_BESIDE_TEST = 0.1
 # In place of the recipe's, which let a first run on generated texts end in minutes.
 ALL_LAYERS = {"learning_rate": 2.0e-4, "batch_size": 32}
-# In place of minilm, where the texts are not English.
-TRANSFORMER = {
-    "kind": "transformer",
-    "forms": ["int8", "fp32"],
-    "vocabulary": 4000,
-    "hidden": 128,
-    "layers": 2,
-    "heads": 4,
-    "dropout": 0.1,
-    "max_tokens": 64,
-    "learning_rate": 1.0e-3,
-    "head_learning_rate": 1.0e-3,
-    "weight_decay": 0.01,
-    "label_smoothing": 0.1,
-    "warmup": 0.1,
-    "batch_size": 32,
-    "max_epochs": 6,
-    "patience": 3,
-    "gradient_clip": 1.0,
-}
+# Has the candidate that takes the place of minilm where the texts are not English.
+OTHER_RECIPE = Path("recipes/label_sets.yaml")
 # Rows that an encoder sees in training, in all epochs; early stopping ends sooner.
 PRETRAINED_ROWS, SCRATCH_ROWS = 45_000, 120_000
 FLOOR_GAINS = 2  # how many times what the gate `baselines` asks for
@@ -160,7 +145,8 @@ def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) 
             f"{answers.english:.0%} of the words are English function words, and it knows English; "
             "transformer learns from your rows alone",
         )
-        choices.candidates["transformer"] = CommentedMap(TRANSFORMER)
+        recipe = load_yaml(find_root() / OTHER_RECIPE)
+        choices.candidates["transformer"] = CommentedMap(recipe["candidates"]["transformer"])
     else:
         minilm = choices.candidates["minilm"]
         minilm.ca.items.pop("lora", None)  # the comment that explains frozen_layers

@@ -1,4 +1,4 @@
-"""Plumbline's own wheel: built from a source checkout, or packed again from what is installed.
+"""Plumbline's own wheel, packed from a source checkout, or again from what is installed.
 
 A repository that `plumbline init` makes holds the wheel it was made with, so that it installs
 without an index that has plumbline.
@@ -6,45 +6,41 @@ without an index that has plumbline.
 
 import base64
 import hashlib
-import os
-import shutil
-import subprocess
-import sys
 import zipfile
+from collections.abc import Mapping
 from importlib.metadata import Distribution, PackagePath, distribution
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
-from plumbline.contract.errors import PlumblineError
 from plumbline.init import repository_files
 
 BUILT_AT = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can state
-EPOCH = "315532800"  # the same, for setuptools
-# What `pip wheel` would call, in half the time.
-BUILD = "import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])"
-# What an installer adds to the files of a wheel.
-INSTALLED = ("INSTALLER", "REQUESTED", "RECORD", "direct_url.json", "uv_cache.json")
+ABOUT = ("METADATA", "WHEEL", "entry_points.txt", "top_level.txt", "LICENSE")
+# Of a package in a checkout, as pyproject.toml says.
+SUFFIXES = (".py", ".html", ".css", ".md", ".yaml", ".typed")
+NO_SOURCES: Mapping[str, Path] = MappingProxyType({})
 
 
 def write_wheel(folder: Path) -> Path:
-    """Write the wheel of this plumbline into `folder`; equal files give an equal wheel.
-
-    Raises PlumblineError where the build fails.
-    """
+    """Write the wheel of this plumbline into `folder`; equal files give an equal wheel."""
+    installed = distribution("plumbline")
     if repository_files.is_checkout():
-        return _build(repository_files.CHECKOUT, folder)
-    return pack(distribution("plumbline"), folder)
+        return pack(installed, folder, _list_sources(repository_files.CHECKOUT))
+    return pack(installed, folder)
 
 
-def pack(installed: Distribution, folder: Path) -> Path:
-    """Pack the files of an installed wheel again."""
+def pack(installed: Distribution, folder: Path, sources: Mapping[str, Path] = NO_SOURCES) -> Path:
+    """Pack the files of an installed wheel again, with `sources` where it is an editable one."""
     folder.mkdir(parents=True, exist_ok=True)
-    files = [file for file in installed.files or () if _is_of_wheel(file)]
-    (about,) = {file.parts[0] for file in files if file.parts[0].endswith(".dist-info")}
+    paths = {
+        file.as_posix(): Path(str(installed.locate_file(file)))
+        for file in installed.files or ()
+        if _is_of_wheel(file)
+    }
+    (about,) = {name.split("/")[0] for name in paths if name.split("/")[0].endswith(".dist-info")}
     target = folder / f"{about.removesuffix('.dist-info')}-py3-none-any.whl"
     contents = {
-        file.as_posix(): Path(str(installed.locate_file(file))).read_bytes()
-        for file in sorted(files, key=str)
+        name: path.read_bytes() for name, path in sorted([*paths.items(), *sources.items()])
     }
     record = f"{about}/RECORD"
     lines = [f"{name},sha256={_digest(text)},{len(text)}" for name, text in contents.items()]
@@ -63,41 +59,22 @@ def digest_contents(wheel: Path) -> str:
     return hashlib.sha256(b"\n".join(lines)).hexdigest()
 
 
-def _build(checkout: Path, folder: Path) -> Path:
-    """Build in a copy: setuptools would also pack what an earlier build left."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory() as scratch:
-        for path in _list_sources(checkout):
-            (scratch / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(checkout / path, scratch / path)
-        built = Path(scratch, "dist")
-        done = subprocess.run(
-            [sys.executable, "-P", "-c", BUILD, str(built)],
-            cwd=scratch,
-            env={**os.environ, "SOURCE_DATE_EPOCH": EPOCH},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise PlumblineError(f"plumbline's wheel cannot be built: {done.stderr.strip()}")
-        (wheel,) = built.glob("*.whl")
-        return Path(shutil.copy2(wheel, folder))
-
-
-def _list_sources(checkout: Path) -> list[Path]:
-    packages = [path.parent for path in (checkout / "src").glob("*/__init__.py")]
-    files = [path for package in packages for path in package.rglob("*") if path.is_file()]
-    sources = [path.relative_to(checkout) for path in files if path.suffix != ".pyc"]
-    others = [Path(name) for name in ("setup.py", "README.md", "LICENSE")]
-    return [*sources, *others, *repository_files.list_carried(checkout)]
+def _list_sources(checkout: Path) -> dict[str, Path]:
+    """Return what `make dist` would put into the wheel, by its name there."""
+    root = checkout / "src"
+    packages = [path.parent for path in root.glob("*/__init__.py")]
+    files = [path for package in packages for path in package.rglob("*")]
+    own = {str(path.relative_to(root)): path for path in files if path.suffix in SUFFIXES}
+    carried = repository_files.list_carried(checkout)
+    return own | {f"plumbline/init/repository/{path}": checkout / path for path in carried}
 
 
 def _is_of_wheel(file: PackagePath) -> bool:
-    """Whether a file was in the wheel; scripts in bin/ and bytecode are made on installation."""
-    is_outside = ".." in file.parts
-    is_added = file.parts[0].endswith(".dist-info") and file.name in INSTALLED
-    return not (is_outside or is_added or file.suffix == ".pyc")
+    """Whether a file was in the wheel; the others are made on installation."""
+    if file.parts[0].endswith(".dist-info"):
+        return file.name in ABOUT
+    is_editable = file.parts[0].startswith("__editable__")
+    return not (is_editable or ".." in file.parts or file.suffix == ".pyc")
 
 
 def _digest(content: bytes) -> str:
