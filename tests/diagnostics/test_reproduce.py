@@ -1,7 +1,6 @@
 """A registered version is made again from its commit; what fails or differs is named."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -24,10 +23,8 @@ from plumbline.diagnostics.reproduce.comparison import (
     compare_evidence,
     summarize,
 )
-from plumbline.diagnostics.reproduce.stores import copy_looks
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.process.files import write_json
-from plumbline.registry import ledger
 
 END_TIMEOUT_S = 600.0
 SET_TAG = """
@@ -118,7 +115,6 @@ def test_the_champion_comes_out_the_same_and_nothing_is_left(
         "closed",
         "gradient",
         "nothing",
-        "verdict",
     ):
         (row,) = [row for row in done.stdout.splitlines() if row.startswith(f"│ {what} ")]
         assert row.rstrip("│ ").endswith("yes"), row
@@ -238,23 +234,7 @@ def test_a_changed_tree_is_refused_and_its_parameters_are_used_if_asked(dirty: C
     done = dirty.run("plumbline", "reproduce", "line", "2", "--allow-dirty")
     assert "the registered one is used" in done.stdout
     assert "line version 2 is reproduced" in done.stdout
-    (verdict,) = [row for row in done.stdout.splitlines() if row.startswith("│ verdict ")]
-    assert verdict.rstrip("│ ").endswith("yes"), verdict  # the same champion, at the same level
     assert (held(dirty), journal(dirty)) == (before, told)
-
-
-def test_uses_of_the_test_split_by_other_models_count_in_the_clone_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own, copied = (f"sqlite:///{tmp_path}/{name}.db" for name in ("own", "copied"))
-    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", own)
-    for model, question in {"other": "a", "line": "b"}.items():  # their test split is the same
-        ledger.record_look(model, ledger.SplitUse(question, "split", "20 uses"))
-    said: list[str] = []
-    copy_looks({**os.environ, "PLUMBLINE_JOURNAL_URI": copied}, said.append)
-    monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", copied)
-    assert [use.question for use in ledger.read_uses()] == ["a", "b"]
-    assert said == []
 
 
 def subject(evidence: dict) -> ReproductionSubject:
@@ -268,7 +248,6 @@ def evidence(**changes: object) -> dict:
     digests = {"manifest": "m" * 64, "examples": "e" * 64, "params": "p" * 64, "bundle": "b" * 64}
     found = {
         "winner": "one",
-        "verdict": "promote",
         "metric": {"name": "error"},
         "digests": digests,
         "candidates": {"one": scores, "other": scores},
@@ -290,10 +269,10 @@ def test_equal_evidence_is_the_same(tmp_path: Path) -> None:
 def test_what_is_beside_the_winner_is_told_but_does_not_decide(tmp_path: Path) -> None:
     scores = {"test": {"error": 0.25}, "validation": {"error": 0.5}}
     other = {"test": {"error": 0.25 + 1e-9}, "validation": {"error": 0.5}}
-    found = compared(evidence(candidates={"one": scores, "other": other}, verdict="keep"), tmp_path)
+    found = compared(evidence(candidates={"one": scores, "other": other}), tmp_path)
     assert found.same
     apart = {row.what: row.note for row in found.rows if not row.same}
-    assert apart == {"other": "1 of 2 metrics differ, most test error: by 1e-09", "verdict": ""}
+    assert apart == {"other": "1 of 2 metrics differ, most test error: by 1e-09"}
 
 
 def test_the_winner_s_metrics_are_compared_exactly(tmp_path: Path) -> None:

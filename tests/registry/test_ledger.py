@@ -80,18 +80,6 @@ def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(empty: Path)
     assert look("a", "one", 0).number == 1  # a known question
 
 
-def test_all_uses_are_copied_beside_another_journal(empty: Path) -> None:
-    for question in "ab":
-        record_look(question)
-    copy = f"sqlite:///{empty}/copy.db"
-    ledger.copy_uses(copy)
-    uses = ledger.read_uses()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PLUMBLINE_JOURNAL_URI", copy)
-        assert ledger.read_uses() == uses
-        assert record_look("c").number == 3
-
-
 def test_a_journal_without_a_look_has_none(empty: Path) -> None:
     with journal.lock_journal():
         assert ledger.read_uses() == []

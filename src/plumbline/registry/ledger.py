@@ -91,12 +91,6 @@ def read_uses() -> list[SplitUse]:
         return _read_uses(book.connection)
 
 
-def copy_uses(uri: str) -> None:
-    """Copy all uses into the journal at another address, which has none."""
-    with journal.read_journal() as here, journal.lock_journal(uri) as there:
-        _append(there.connection, _read_rows(here.connection))
-
-
 def build_sketch(identities: Iterable[str]) -> SplitSketch:
     """Sketch a split by the identities of its rows: what they contain, not how they are called."""
     hashes = {hashlib.sha256(row.encode()).digest()[:HASH_BYTES] for row in identities}

@@ -1,7 +1,7 @@
 """A registered version made again: its commit in a fresh clone, the same stages, and a comparison.
 
-The clone has its own DVC cache, registry and journal, which hold only the champion and the uses of
-the test split: every stage really runs, and nothing is written where decisions are made.
+The clone has its own DVC cache, registry and journal, which are empty: every stage really runs, and
+nothing is written where decisions are made. What is compared with the champion is left out.
 """
 
 import signal
@@ -14,8 +14,7 @@ from types import FrameType
 from plumbline.contract.errors import PlumblineError
 from plumbline.diagnostics.reproduce.clone import prepare_clone
 from plumbline.diagnostics.reproduce.comparison import Reproduction, compare_evidence
-from plumbline.diagnostics.reproduce.execution import run_pipeline
-from plumbline.diagnostics.reproduce.stores import build_environment, copy_champion, copy_looks
+from plumbline.diagnostics.reproduce.execution import build_environment, run_pipeline
 from plumbline.diagnostics.reproduce.subject import load_subject
 from plumbline.process.stop_signals import TERMINATED
 
@@ -48,12 +47,7 @@ def reproduce(
         clone = _resolve_kept_folder(keep) if keep else folder / "clone"
         say(f"{subject}: commit {subject.commit} in {clone}")
         prepare_clone(subject, clone, say)
-        environment = build_environment(clone, folder)
-        if subject.evidence.get("champion"):
-            copy_champion(subject, environment, folder)
-        if subject.evidence.get("looks"):
-            copy_looks(environment, say)
-        run_pipeline(clone, environment, say)
+        run_pipeline(clone, build_environment(clone, folder), say)
         return compare_evidence(subject, clone)
 
 

@@ -8,7 +8,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
-from plumbline.process.files import digest_path, read_json, write_json
+from plumbline.process.files import digest_path, write_json
 from plumbline.process.lineage import run_git
 from plumbline.sources.shown_params import digest_shown_params
 
@@ -16,8 +16,8 @@ from plumbline.sources.shown_params import digest_shown_params
 def prepare_clone(subject: ReproductionSubject, clone: Path, say: Callable[[str], None]) -> None:
     """Clone this checkout at the version's commit and add what the commit does not hold.
 
-    That is: parameters of a changed working tree, raw data, the champion that it was compared
-    with, and a DVC cache of its own.
+    That is: parameters of a changed working tree, raw data, and a DVC cache of its own. Its
+    registry has no champion, with whom nothing but the verdict has to do.
     """
     _check_out(subject, clone)
     _use_registered_params(subject, clone, say)
@@ -27,7 +27,7 @@ def prepare_clone(subject: ReproductionSubject, clone: Path, say: Callable[[str]
             f"  {num_copied} files of raw data that are not in git were copied from this checkout, "
             "as they are now"
         )
-    _pin_champion(subject, clone)
+    write_json(clone / layout.CHAMPION, {subject.model: None})
     (clone / ".dvc/config.local").write_text("[cache]\n    dir = cache\n", encoding="utf-8")
 
 
@@ -58,18 +58,6 @@ def _use_registered_params(
             f"  {layout.PARAMS} of the commit differs from the one that was registered; "
             "the registered one is used; addresses in it have no password and no query string"
         )
-
-
-def _pin_champion(subject: ReproductionSubject, clone: Path) -> None:
-    """Let the clone compare with the champion that its registry has, or with none."""
-    if "champion" not in subject.evidence:
-        return
-    path = clone / layout.CHAMPION
-    pins = read_json(path) if path.exists() else {}
-    pins.pop(subject.model, None)
-    if subject.evidence["champion"] is None:
-        pins[subject.model] = None
-    write_json(path, pins)
 
 
 def _copy_data(clone: Path) -> int:

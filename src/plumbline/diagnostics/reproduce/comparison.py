@@ -51,7 +51,8 @@ def compare_evidence(subject: ReproductionSubject, clone: Path) -> Reproduction:
     rows = []
     for name in ("manifest", "examples", "params"):
         rows.append(_compare_digests(name, old, new, needed=name == "manifest"))
-    rows.append(_compare_values("winner", old, new))
+    is_same = old["winner"] == new["winner"]
+    rows.append(ComparisonRow("winner", old["winner"], new["winner"], is_same, needed=False))
     rows.append(_compare_bundles(subject, new, clone))
     metric = old["metric"]["name"]
     for name, scores in old["candidates"].items():
@@ -61,7 +62,6 @@ def compare_evidence(subject: ReproductionSubject, clone: Path) -> Reproduction:
         )
         if "seeds" in scores:
             rows.append(_compare_seeds(name, old, new, needed=needed))
-    rows.append(_compare_values("verdict", old, new))
     return Reproduction(rows, summarize(subject, rows))
 
 
@@ -84,10 +84,6 @@ def summarize(subject: ReproductionSubject, rows: list[ComparisonRow]) -> str:
         "Another machine, number of threads or version of a library can change the last bits of "
         "weights"
     )
-
-
-def _compare_values(key: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> ComparisonRow:
-    return ComparisonRow(key, old[key], new[key], old[key] == new[key], needed=False)
 
 
 def _compare_digests(

@@ -16,6 +16,28 @@ NUM_LAST_LINES = 15
 GRACE_S = 10.0  # for stages to end on SIGTERM
 
 
+def build_environment(clone: Path, folder: Path) -> dict[str, str]:
+    """The environment of the clone's processes: all that they write is below `folder`."""
+    (folder / "tmp").mkdir()
+    (clone / "mlruns").mkdir(exist_ok=True)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    # Signatures are checked here: the clone's registry has none.
+    inherited.pop("PLUMBLINE_PUBLIC_KEY", None)
+    return {
+        **inherited,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+        "PYTHONPATH": str(clone / "src"),
+        "PYTHONUNBUFFERED": "1",
+        "TMPDIR": str(folder / "tmp"),
+        "DVC_NO_ANALYTICS": "true",
+        "DVC_SITE_CACHE_DIR": str(folder / "site"),
+        "MLFLOW_TRACKING_URI": f"sqlite:///{clone}/mlruns/mlflow.db",
+        "PLUMBLINE_JOURNAL_URI": f"sqlite:///{clone}/mlruns/journal.db",
+        # A process that brings runs to MLflow would still write where the clone is removed.
+        "PLUMBLINE_TRACKING": "off",
+    }
+
+
 def run_pipeline(clone: Path, environment: Mapping[str, str], say: Callable[[str], None]) -> None:
     """Run `dvc repro evaluate` in a session of its own, so that all its stages end with it.
 
