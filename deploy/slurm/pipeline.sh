@@ -4,7 +4,7 @@
 #SBATCH --time=1-00:00:00
 #SBATCH --cpus-per-task=8
 #SBATCH --mem=32G
-# The pipeline on the commit that `plumbline submit` names, in a clone of its own: PLUMBLINE_SUBMIT="sbatch deploy/slurm/pipeline.sh".
+# The pipeline on the commit that `plumbline run --submit` names, in a clone of its own: PLUMBLINE_SUBMIT="sbatch deploy/slurm/pipeline.sh".
 # The folder of the submission is on a disk that the nodes share; so is $PLUMBLINE_JOBS, in which the clones are.
 set -euo pipefail
 

@@ -28,7 +28,9 @@ def test_the_scheduler_gets_the_commit_and_its_words_are_passed_on(
         "echo Submitted batch job 4711"
     )
     submit = {"PLUMBLINE_SUBMIT": write_scheduler(tmp_path, script), "GITHUB_ACTIONS": "true"}
-    done = line.run("plumbline", "submit", **SERVER, **submit, RUNNER_TRACKING_ID="github_1")
+    done = line.run(
+        "plumbline", "run", "--submit", **SERVER, **submit, RUNNER_TRACKING_ID="github_1"
+    )
     commit = line.run("git", "rev-parse", "HEAD").stdout.strip()
     assert got.read_text() == f"{commit}:{SERVER['MLFLOW_TRACKING_URI']}::a job.sh\n"
     assert done.stdout.splitlines() == [
@@ -61,7 +63,7 @@ def test_what_no_job_could_use_is_not_submitted(
     line: Checkout, tmp_path: Path, changed: dict[str, str], code: int, said: str
 ) -> None:
     submit = {"PLUMBLINE_SUBMIT": write_scheduler(tmp_path, "touch submitted")}
-    done = line.run("plumbline", "submit", code=code, **{**SERVER, **submit, **changed})
+    done = line.run("plumbline", "run", "--submit", code=code, **{**SERVER, **submit, **changed})
     assert said in done.stderr
     assert not (line.path / "submitted").exists()
 
@@ -70,7 +72,7 @@ def test_a_scheduler_that_refuses_is_named_with_its_own_words(
     line: Checkout, tmp_path: Path
 ) -> None:
     submit = {"PLUMBLINE_SUBMIT": write_scheduler(tmp_path, "echo no such partition; exit 3")}
-    done = line.run("plumbline", "submit", code=1, **SERVER, **submit)
+    done = line.run("plumbline", "run", "--submit", code=1, **SERVER, **submit)
     reason, message = done.stderr.splitlines()
     assert reason == "no such partition"
     assert "`'" in message
@@ -82,7 +84,7 @@ def test_changes_that_are_in_no_commit_are_not_left_out_silently(
 ) -> None:
     submit = {"PLUMBLINE_SUBMIT": write_scheduler(tmp_path, "touch submitted")}
     line.replace("params.yaml", "seed: 3", "seed: 4")
-    done = line.run("plumbline", "submit", code=2, **SERVER, **submit)
+    done = line.run("plumbline", "run", "--submit", code=2, **SERVER, **submit)
     line.replace("params.yaml", "seed: 4", "seed: 3")
     assert "which the job would train: params.yaml; commit the changes first" in done.stderr
     assert not (line.path / "submitted").exists()
@@ -96,10 +98,10 @@ def test_where_git_cannot_compare_nothing_counts_as_committed(
     index = line.path / ".git/index"
     sound = index.read_bytes()
     index.write_bytes(sound[:100])
-    done = line.run("plumbline", "submit", code=2, **SERVER, **submit)
+    done = line.run("plumbline", "run", "--submit", code=2, **SERVER, **submit)
     index.write_bytes(sound)
     line.replace("params.yaml", "seed: 4", "seed: 3")
-    assert "git cannot compare the files here with commit" in done.stderr
+    assert "git cannot compare the files here with a commit" in done.stderr
     assert not (line.path / "submitted").exists()
 
 
@@ -110,6 +112,6 @@ def test_a_script_that_the_system_cannot_run_is_named(
     script = tmp_path / "script"
     script.write_text(f"{first_line}touch submitted\n")
     script.chmod(0o755)
-    done = line.run("plumbline", "submit", code=2, **SERVER, PLUMBLINE_SUBMIT=str(script))
+    done = line.run("plumbline", "run", "--submit", code=2, **SERVER, PLUMBLINE_SUBMIT=str(script))
     assert f"PLUMBLINE_SUBMIT: {script} cannot be run (" in done.stderr
-    assert "a script begins with a line such as `#!/bin/sh`" in done.stderr
+    assert "begin the script with a line such as `#!/bin/sh`" in done.stderr

@@ -112,7 +112,7 @@ def test_help_says_what_a_command_does_its_defaults_and_an_example(name: str) ->
     [
         ("promote NAME 2 --expect 1", None),
         ("champion NAME --pin", None),
-        ("registry fetch", None),
+        ("registry unpack", None),
         ("promte NAME", "no command `plumbline promte`"),
         ("reproduce NAME --anyway", "`plumbline reproduce` has no --anyway"),
         ("serve models:/x@champion --hang-s 5", "`plumbline serve` has no --hang-s"),
@@ -199,18 +199,18 @@ def test_a_word_is_completed(checkout: Checkout) -> None:
 
 
 def test_a_quiet_command_and_all_that_it_starts_print_errors_only(checkout: Checkout) -> None:
-    assert checkout.run("plumbline", "-q", "recipe", "list").stdout == ""
+    assert checkout.run("plumbline", "-q", "recipe", "show").stdout == ""
     assert "no recipe" in checkout.run("plumbline", "-q", "recipe", "show", "b7", code=2).stderr
 
 
 def test_a_misspelt_variable_is_an_error(checkout: Checkout) -> None:
-    refused = checkout.run("plumbline", "recipe", "list", code=2, PLUMBLINE_CACHEDIR="x")
+    refused = checkout.run("plumbline", "recipe", "show", code=2, PLUMBLINE_CACHEDIR="x")
     assert "did you mean PLUMBLINE_CACHE?" in refused.stderr
 
 
 def test_recipes(checkout: Checkout) -> None:
-    assert "banking77" in checkout.run("plumbline", "recipe", "list").stdout
-    assert "banking77" in json.loads(checkout.run("plumbline", "recipe", "list", "--json").stdout)
+    assert "banking77" in checkout.run("plumbline", "recipe", "show").stdout
+    assert "banking77" in json.loads(checkout.run("plumbline", "recipe", "show", "--json").stdout)
     assert (
         "did you mean banking77?"
         in checkout.run("plumbline", "recipe", "show", "banking7", code=2).stderr
@@ -229,7 +229,7 @@ def test_recipes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path("recipes").mkdir()
     Path("recipes/empty.yaml").touch()
     Path("recipes/latin.yaml").write_bytes(b"# caf\xe9\nseed: 7\n")
-    listed = CliRunner().invoke(app, ["recipe", "list"], catch_exceptions=False).output
+    listed = CliRunner().invoke(app, ["recipe", "show"], catch_exceptions=False).output
     assert "\nempty\n" in listed
     assert f"\n{'latin':26} caf\ufffd\n" in listed
     for verb in ("show", "use"):

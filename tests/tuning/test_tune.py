@@ -15,8 +15,6 @@ from optuna.trial import TrialState
 from tests.support.checkouts import Checkout
 from tests.support.looks import count_looks
 
-from plumbline.cli.tune import parse_timeout
-from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tuning.studies import list_trials
 
@@ -149,16 +147,6 @@ def test_apply_writes_what_was_proposed_and_how_many_trials_chose_it(tuned: Chec
     assert config["trials"] == 8
     assert "# of Adam" in text
     assert len(text.splitlines()) == len(before.splitlines()) + 1
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("", None), ("90s", 90), ("1.5h", 5400)])
-def test_a_timeout_has_a_unit(text: str, seconds: float | None) -> None:
-    assert parse_timeout(text) == seconds
-
-
-def test_a_timeout_without_a_unit_is_refused() -> None:
-    with pytest.raises(ParamsError, match="expected a number and s, m or h, found '90'"):
-        parse_timeout("90")
 
 
 def test_a_candidate_without_a_search_says_what_to_write(checkout: Checkout) -> None:

@@ -72,7 +72,7 @@ class Laptop:
             "HUB": str(self.hosting.hub),
             "GH_TOKEN": json.dumps({"contents": "read"}),
         }
-        script = f"cd {clone} && plumbline registry fetch >&2 && plumbline journal line --json"
+        script = f"cd {clone} && plumbline registry unpack >&2 && plumbline journal line --json"
         said = self.hosting.origin.run("bash", "-ec", script, **there).stdout
         return [json.loads(row) for row in said.splitlines()]
 

@@ -17,7 +17,7 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 RELEASE, TITLE = "registry", "Model registry"
 NOTES = (
     "The registry as the workflows left it; the highest number counts. "
-    "`plumbline registry fetch` installs it on your machine."
+    "`plumbline registry unpack` installs it on your machine."
 )
 ASSET = re.compile(r"registry-(\d{6})\.tar")
 NUM_KEPT = 20

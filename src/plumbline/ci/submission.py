@@ -2,7 +2,6 @@
 
 import os
 import shlex
-import shutil
 import subprocess
 import sys
 
@@ -39,8 +38,8 @@ def submit_training() -> tuple[str, str]:
         )
     except OSError as error:
         raise ParamsError(
-            f"{COMMAND}: {command[0]} cannot be run ({error.strerror}); a script begins with a "
-            f"line such as `#!/bin/sh`, which names what runs it. {NOTHING}"
+            f"{COMMAND}: {command[0]} cannot be run ({error.strerror}); install it, or begin the "
+            f"script with a line such as `#!/bin/sh`, which names what runs it. {NOTHING}"
         ) from None
     output = done.stdout.strip()
     if done.returncode:
@@ -62,11 +61,6 @@ def _read_command() -> list[str]:
         raise ParamsError(
             f"{COMMAND} is not set; expected a command such as `sbatch deploy/slurm/pipeline.sh`"
         )
-    if shutil.which(command[0]) is None:
-        raise ParamsError(
-            f"{COMMAND}: {command[0]} cannot be run (No such file, or it is not executable); "
-            "install it, or name another command"
-        )
     return command
 
 
@@ -82,13 +76,11 @@ def _require_shared_registry() -> None:
 def _find_commit() -> str:
     """Return the commit that is checked out; raise ParamsError where files differ from it."""
     commit = ask_git("rev-parse", "HEAD")
-    if commit is None:
-        raise ParamsError(f"this folder is not a checkout with a commit to train. {NOTHING}")
     changed = ask_git("diff", "--name-only", "HEAD")
-    if changed is None:
+    if commit is None or changed is None:
         raise ParamsError(
-            f"git cannot compare the files here with commit {commit[:12]}, which the job would "
-            f"train: run `git diff HEAD`, and repair what it names. {NOTHING}"
+            "git cannot compare the files here with a commit, which the job would train: run "
+            f"`git diff HEAD`, and repair what it names. {NOTHING}"
         )
     if changed:
         names = ", ".join(changed.splitlines()[:3])

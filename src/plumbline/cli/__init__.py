@@ -26,7 +26,6 @@ from plumbline.cli import (
     score,
     serve,
     sign,
-    submit,
     track,
     tune,
     upgrade,
@@ -49,10 +48,8 @@ app = typer.Typer(
     help=__doc__,
     epilog=START,
 )
-recipes = typer.Typer(
-    no_args_is_help=True, help="List, print and use ready-made params.yaml files."
-)
-registries = typer.Typer(no_args_is_help=True, help="Pack, unpack and fetch a local registry.")
+recipes = typer.Typer(no_args_is_help=True, help="Print and use ready-made params.yaml files.")
+registries = typer.Typer(no_args_is_help=True, help="Pack and unpack a local registry.")
 
 
 def main() -> None:
@@ -124,20 +121,16 @@ add_command(app, "journal", decisions.show_journal, decisions.JOURNAL_EXAMPLE)
 add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
 add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
 add_command(app, "due", due.check_due, due.EXAMPLE)
-add_command(app, "submit", submit.submit, submit.EXAMPLE)
 add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 add_command(app, "tune", tune.tune, tune.EXAMPLE)
 add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
 add_command(app, "track", track.track, track.EXAMPLE)
 add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
 add_command(app, "docs", docs.show_page, docs.EXAMPLE)
-add_command(recipes, "list", recipe.list_recipes, recipe.LIST_EXAMPLE)
 add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
 add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)
-add_command(recipes, "schema", recipe.show_schema, recipe.SCHEMA_EXAMPLE)
 add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE)
 add_command(registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE)
-add_command(registries, "fetch", registry.fetch_registry, registry.FETCH_EXAMPLE)
 app.add_typer(recipes, name="recipe", rich_help_panel=PANEL_OF["recipe"])
 app.add_typer(registries, name="registry", rich_help_panel=PANEL_OF["registry"])
 for commands in load_extensions("plumbline.commands"):

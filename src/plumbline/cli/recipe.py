@@ -9,38 +9,31 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.init.repository_files import copy_task, ensure_task_folder, find_recipes
-from plumbline.process.files import write_aside
+from plumbline.process.files import write_aside, write_json
 from plumbline.process.lineage import run_git
-from plumbline.terminal.console import print_json, print_plain
-from plumbline.terminal.options import DEFAULT_TASK, AsJson, TaskName
+from plumbline.terminal.console import print_plain
 
 if TYPE_CHECKING:
     from plumbline.contract.params import Params
 
 RECIPES = Path("recipes")
-LIST_EXAMPLE = "plumbline recipe list"
+SCHEMA = Path("params.schema.json")
 SHOW_EXAMPLE = "plumbline recipe show banking77"
 USE_EXAMPLE = "plumbline recipe use banking77"
-SCHEMA_EXAMPLE = "plumbline recipe schema > params.schema.json"
-
-RecipeName = Annotated[str, typer.Argument(help="A name that `plumbline recipe list` prints.")]
 
 
-def list_recipes(as_json: AsJson = False) -> None:
-    """List the recipes, with the first line of each."""
-    titles = {}
-    for name, path in _find_recipes().items():
-        text = path.read_text(encoding="utf-8", errors="replace")
-        titles[name] = text.partition("\n")[0].lstrip("# ")
-    if as_json:
-        print_json(titles)
+def show_recipe(
+    name: Annotated[
+        str, typer.Argument(help="The recipe to print.", show_default="list the recipes")
+    ] = "",
+) -> None:
+    """List the recipes, with the first line of each, or print one."""
+    if not name:
+        for title, path in _find_recipes().items():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            first = text.partition("\n")[0].lstrip("# ")
+            print_plain(f"{title:26} {first}".rstrip())
         return
-    for name, title in titles.items():
-        print_plain(f"{name:26} {title}".rstrip())
-
-
-def show_recipe(name: RecipeName) -> None:
-    """Print a recipe."""
     path = _find_recipe(name)
     try:
         print(path.read_text(encoding="utf-8"), end="")
@@ -49,7 +42,7 @@ def show_recipe(name: RecipeName) -> None:
 
 
 def use_recipe(
-    name: RecipeName,
+    name: Annotated[str, typer.Argument(help="A name that `plumbline recipe show` lists.")],
     force: Annotated[
         bool, typer.Option(help="Replace params.yaml even if it has uncommitted changes.")
     ] = False,
@@ -65,6 +58,8 @@ def use_recipe(
     params = read_params(path, _load_params_class)
     with write_aside(layout.PARAMS) as aside:
         aside.write_bytes(path.read_bytes())
+    if SCHEMA.exists():  # by which editors check and complete params.yaml
+        write_json(SCHEMA, type(params).model_json_schema())
     ensure_task_folder(params.task)
     print_plain(f"{layout.PARAMS} is now the recipe {name}; `dvc repro` runs it")
 
@@ -74,16 +69,6 @@ def _load_params_class(task: str) -> "type[Params]":
 
     copy_task(task)
     return load_params_class(task)
-
-
-def show_schema(task: TaskName = DEFAULT_TASK) -> None:
-    """Print the JSON schema of params.yaml, by which editors check and complete it.
-
-    Save it as params.schema.json: after an upgrade, or for another task.
-    """
-    from plumbline.contract.loading import load_params_class
-
-    print_json(load_params_class(task).model_json_schema())
 
 
 def _find_recipes() -> dict[str, Path]:

@@ -11,7 +11,6 @@ from plumbline.terminal.console import print_plain
 
 PACK_EXAMPLE = "plumbline registry pack registry.tar"
 UNPACK_EXAMPLE = "plumbline registry unpack registry.tar"
-FETCH_EXAMPLE = "plumbline registry fetch"
 CHECKED_BY = "`plumbline doctor --full` checks them in full"
 
 
@@ -26,22 +25,28 @@ def pack_registry(
 
 def unpack_registry(
     source: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file that `plumbline registry pack` wrote.")
-    ],
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="A file that `plumbline registry pack` wrote.",
+            show_default="what the last workflow run kept on GitHub; needs its command gh",
+        ),
+    ] = None,
 ) -> None:
-    """Verify a packed registry and install it here, where there is no registry yet."""
+    """Verify a packed registry and install it here, where there is no registry yet.
+
+    Without FILE in a workflow: sets the output `next`, the file name for this run's own registry.
+    """
     from plumbline.registry import archives
 
+    if source is None:
+        _fetch_registry()
+        return
     print_plain(f"{archives.unpack(source):,} files; {CHECKED_BY}")
 
 
-def fetch_registry() -> None:
-    """Install the registry that the last workflow run kept on GitHub.
-
-    It is an asset of the GitHub release `registry`. Needs GitHub's command `gh`.
-
-    In a workflow: sets the output `next`, the file name for this run's own registry.
-    """
+def _fetch_registry() -> None:
+    """Install the newest asset of the GitHub release `registry`."""
     from plumbline.registry import archives
 
     if github.is_registry_shared():

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from plumbline.ci import github
+from plumbline.terminal.console import print_lines
+
 EXAMPLE = "plumbline run --pull"
 
 
@@ -21,15 +24,35 @@ def run_pipeline(
     single_item: Annotated[
         bool, typer.Option("--single-item", help="Run only these stages, not those before them.")
     ] = False,
+    submit: Annotated[
+        bool,
+        typer.Option(
+            "--submit",
+            help="Hand the training of this commit to another scheduler by the command in "
+            "$PLUMBLINE_SUBMIT, and do not wait for its end; see `plumbline docs github`.",
+        ),
+    ] = False,
 ) -> None:
     """Bring the outputs of the pipeline up to date; `make run` calls this.
 
     Checks params.yaml, dvc.yaml and dvc.lock first, locks the checkout during the run, and verifies
     what DVC restored. Exits with the code of the stage that failed.
     """
+    if submit:
+        _submit()
+        return
     from plumbline import pipeline_run
     from plumbline.pipeline_run.reproduction import RunRequest
 
     code = pipeline_run.run(RunRequest(tuple(stages or ()), pull, force, single_item))
     if code:
         sys.exit(code)
+
+
+def _submit() -> None:
+    from plumbline.ci import submission
+
+    commit, output = submission.submit_training()
+    message = f"submitted: the training of commit {commit[:12]}"
+    print_lines(f"{output}\n{message}" if output else message)
+    github.annotate("notice", "submitted", output or message)

@@ -53,7 +53,7 @@ def add_part(
     """Add the files of PART to a repository that `plumbline init` made.
 
     docker: images to train and to serve, and a tracking server. kubernetes: manifests. slurm: a
-    batch job for `plumbline submit`. spark: the packages of `plumbline score --on spark`.
+    batch job for `plumbline run --submit`. spark: the packages of `plumbline score --on spark`.
     """
     from plumbline.init.upgrade import upgrade_repository
 

@@ -36,7 +36,7 @@ def _import_module(name: str, module: str, place: str = "") -> ModuleType:
         known = list_tasks()
         hint = suggest_nearest(name, known) or (
             f"; known: {', '.join(known)}; `plumbline recipe use NAME` brings the code of others, "
-            "`plumbline recipe list` names them"
+            "`plumbline recipe show` names them"
         )
         raise ParamsError(f"{place}there is no task {name!r}{hint}")
     return import_module(f"{package}.{module}")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import typer
 
 PANELS = {  # of the help page; commands of the packages beside the engine too
-    "Begin and run": ("init", "add", "upgrade", "recipe", "pin", "tune", "run", "submit"),
+    "Begin and run": ("init", "add", "upgrade", "recipe", "pin", "tune", "run"),
     "Judge and decide": (
         "report", "verdict", "promote", "rollback", "champion", "journal", "sign",
         "registry",
