@@ -7,8 +7,9 @@ from ruamel.yaml import YAML
 from tests.support.checkouts import RECIPE, ROOT
 
 from plumbline.contract.loading import load_params
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.init.answers import InitAnswers
-from plumbline.init.proposal import TRANSFORMER, Proposal, propose_params
+from plumbline.init.proposal import OTHER_RECIPE, Proposal, propose_params
 
 TEMPLATE = RECIPE.read_text(encoding="utf-8")
 
@@ -87,7 +88,8 @@ def test_an_encoder_of_own_words_takes_the_place_of_an_english_one(tmp_path: Pat
     assert "no candidate minilm: 1% of the words" in foreign.reasons[0]
     page = (ROOT / "docs/text_classification.md").read_text(encoding="utf-8")
     pasted = page.partition("```yaml\n  transformer:")[2].partition("```")[0]
-    assert YAML(typ="safe").load(pasted) == TRANSFORMER
+    other = load_yaml(ROOT / OTHER_RECIPE)["candidates"]["transformer"]
+    assert YAML(typ="safe").load(pasted) == other | {"max_tokens": 64}
 
 
 def test_so_few_rows_that_they_are_refused_are_named_at_once(tmp_path: Path) -> None:

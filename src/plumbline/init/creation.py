@@ -62,7 +62,6 @@ def create_repository(request: InitRequest) -> NewRepository:
     survey = inspect_file(request.data, request.text, request.labels, request.separator)
     if request.test is not None:
         inspect_file(request.test, survey.text, survey.labels, survey.separator or "")
-    _check_rows(request, survey)
     with _write_beside(folder) as aside, TemporaryDirectory() as scratch:
         answers = _collect_answers(request, survey)
         proposal = render_repository(aside, answers, write_wheel(Path(scratch)))
@@ -92,17 +91,6 @@ def _check_task(name: str) -> None:
         )
     if find_task_package(name) is not None:
         raise ParamsError(f"--with-task {name}: a task of plumbline has this name; choose another")
-
-
-def _check_rows(request: InitRequest, survey: FileSurvey) -> None:
-    """Refuse a file that cannot fill its splits; more rows than that are the gates' to judge."""
-    splits = ("train", "validation") if request.test else ("train", "validation", "test")
-    least = 2 * len(splits)
-    if survey.num_rows < least:
-        raise DataError(
-            f"{request.data}: {survey.num_rows} rows, expected at least {least}: a row of each of "
-            f"2 classes in {', '.join(splits[:-1])} and {splits[-1]}; add rows"
-        )
 
 
 @contextmanager

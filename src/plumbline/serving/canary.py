@@ -20,7 +20,7 @@ from plumbline.registry.journal import Decision
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.disagreement_limit import find_disagreement_limit
-from plumbline.serving.errors import RequestError
+from plumbline.serving.errors import RequestError, describe_error
 from plumbline.serving.inference_request import Columns, InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
@@ -72,10 +72,8 @@ class CanarySlot:
                 find_disagreement_limit, self._settings, cached, champion.cached
             )
             model = await LoadedModel.load(cached, self._settings.limits)
-        except (PlumblineError, OSError) as error:
-            log.warning("canary: not in service, the champion answers every request: %s", error)
-        except Exception:
-            log.exception("canary: not in service, the champion answers every request")
+        except Exception as error:  # noqa: BLE001  whatever its code raises
+            log.warning("canary: not in service, the champion answers: %s", describe_error(error))
         else:
             model.export_metrics("canary")
             self._trial = Trial(limit.share)
@@ -99,7 +97,6 @@ class CanarySlot:
     async def follow_journal(self) -> None:
         """Stop a canary that another server returned, or that may not answer for another reason.
 
-        One whose version was deleted is stopped too: nobody found it worse, so it is not returned.
         While registry or journal are unreachable the trial goes on.
         """
         await self.record_return()
@@ -108,14 +105,10 @@ class CanarySlot:
             return
         try:
             await asyncio.to_thread(self._cache.fetch_version, canary.cached.version)
-        except AbsentVersionError as error:
-            self.stop(f"taken out of service, not returned: {error}")
-        except (RefusedError, BundleError, EvidenceError) as error:
+        except (AbsentVersionError, RefusedError, BundleError, EvidenceError) as error:
             self.stop(f"taken out of service: {error}")
-        except (PlumblineError, OSError) as error:
-            log.debug("canary: stays in service: %s", error)
-        except Exception:
-            log.exception("canary: stays in service")
+        except Exception as error:  # noqa: BLE001  such as an unreachable registry
+            log.debug("canary: stays in service: %s", describe_error(error))
 
     def stop(self, problem: str) -> None:
         """Take the canary, if there is one, out of service: the champion answers from now on."""

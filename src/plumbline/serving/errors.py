@@ -1,5 +1,7 @@
 """Errors that a client gets: a status, a stable code and a short text without request content."""
 
+from plumbline.contract.errors import PlumblineError
+
 
 class RequestError(Exception):
     """A request that is answered with an error."""
@@ -44,3 +46,8 @@ class DeadlineExceededError(RequestError):
 
     def __init__(self) -> None:
         super().__init__(504, "DEADLINE_EXCEEDED", "the answer was not ready before the deadline")
+
+
+def describe_error(error: Exception) -> str:
+    """Describe an error of a model's code, or of the registry, in one line of the log."""
+    return str(error) if isinstance(error, PlumblineError) else f"{type(error).__name__}: {error}"

@@ -15,7 +15,7 @@ from plumbline.contract.errors import (
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import CanarySlot
-from plumbline.serving.errors import RequestError
+from plumbline.serving.errors import RequestError, describe_error
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
@@ -138,11 +138,8 @@ class TrafficRouter:
         try:
             cached = await asyncio.to_thread(self._cache.fetch_version, version)
             model = await LoadedModel.load(cached, self._settings.limits)
-        except (PlumblineError, OSError) as error:
-            log.warning("shadow: not in service: %s", error)
-            return None
-        except Exception:
-            log.exception("shadow: not in service")
+        except Exception as error:  # noqa: BLE001  whatever its code raises
+            log.warning("shadow: not in service: %s", describe_error(error))
             return None
         model.export_metrics("shadow")
         return model
@@ -157,16 +154,13 @@ class TrafficRouter:
             try:
                 await self._swap_champion(await asyncio.to_thread(self._cache.fetch_latest))
                 self._report_problem(None)
-            except PlumblineError as error:
-                self._report_problem(error)
-            except Exception as error:
-                log.exception("%s keeps serving", self._name_champion())
+            except Exception as error:  # noqa: BLE001  whatever its code raises
                 self._report_problem(error)
             await self._canary.follow_journal()
 
     def _report_problem(self, error: Exception | None) -> None:
         """Show why the registry is not followed: in the log once, in /version and in metrics."""
-        problem = str(error) or type(error).__name__ if error else None
+        problem = describe_error(error) if error else None
         if problem and problem != self.problem:
             log.warning("%s keeps serving: %s", self._name_champion(), problem)
         self.problem = problem

@@ -23,7 +23,6 @@ def examine(*, full: bool) -> list[DiagnosticResult]:
     `full` reads every byte of the outputs, of DVC's cache and of the versions in the registry.
     """
     checks: dict[str, Check] = {
-        "python": environment.check_python,
         "packages": environment.check_packages,
         "git": environment.check_git,
         "params.yaml": environment.check_params,

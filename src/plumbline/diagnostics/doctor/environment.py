@@ -1,8 +1,8 @@
 """What a run needs of this machine and checkout, before it fails for want of it."""
 
 import os
+import platform
 import shutil
-import sys
 from collections.abc import Iterator
 
 from plumbline.contract import layout
@@ -11,17 +11,7 @@ from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.process import locked_packages
 from plumbline.process.lineage import run_git
 
-OLDEST_PYTHON = (3, 11)
-NEWEST_PYTHON = (3, 13)
 MIN_FREE_BYTES = 5_000_000_000
-
-
-def check_python() -> Iterator[DiagnosticResult]:
-    """Whether this Python is one that the locks are for."""
-    installed = sys.version.split()[0]
-    ok = OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON
-    remedy = "" if ok else "uv python install 3.12, then make setup PYTHON=$(uv python find 3.12)"
-    yield DiagnosticResult("python", ok, installed, remedy)
 
 
 def check_packages() -> Iterator[DiagnosticResult]:
@@ -39,7 +29,9 @@ def check_packages() -> Iterator[DiagnosticResult]:
         message = f"{len(different)} differ from the lock: {', '.join(different[:5])}"
         yield DiagnosticResult("packages", False, message, "make setup")
         return
-    yield DiagnosticResult("packages", True, f"{num_pins} as locked")
+    yield DiagnosticResult(
+        "packages", True, f"{num_pins} as locked; Python {platform.python_version()}"
+    )
 
 
 def check_git() -> Iterator[DiagnosticResult]:
