@@ -1,11 +1,15 @@
 """`plumbline doctor`: what is wrong here, and what to do next."""
 
-from typing import Annotated
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.terminal.console import print_results
+from plumbline.terminal.console import out, print_json, print_plain
 from plumbline.terminal.options import AsJson
+
+if TYPE_CHECKING:
+    from plumbline.diagnostics.result import DiagnosticResult
 
 EXAMPLE = "plumbline doctor --full"
 
@@ -23,4 +27,21 @@ def run_doctor(
     """
     from plumbline.diagnostics import doctor
 
-    print_results(doctor.examine(full=full), as_json=as_json)
+    results = doctor.examine(full=full)
+    if as_json:
+        print_json([asdict(result) for result in results])
+    for result in () if as_json else results:
+        out.print(_mark(result), end=" ")
+        print_plain(f"{result.what}: {result.message}")
+        if result.remedy:
+            print_plain(f"       -> {result.remedy}")
+    if not all(result.ok for result in results):
+        raise typer.Exit(1)
+
+
+def _mark(result: "DiagnosticResult") -> str:
+    if not result.ok:
+        return "[red]FAIL[/]"
+    if result.remedy:
+        return "[yellow]warn[/]"
+    return "[green]ok[/]  "

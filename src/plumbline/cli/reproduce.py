@@ -10,7 +10,7 @@ from rich.table import Table
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.terminal.console import out, print_json, print_plain
+from plumbline.terminal.console import explain_stop, out, print_json, print_plain
 from plumbline.terminal.options import AsJson, ModelNameOrParams
 
 if TYPE_CHECKING:
@@ -45,9 +45,10 @@ def reproduce_version(
 
     model = name or load_params(layout.PARAMS).registry.model
     say = partial(typer.echo, err=True) if as_json else print_plain
-    result = reproduce.reproduce(
-        model, version or None, allow_dirty=allow_dirty, keep=keep, say=say
-    )
+    with explain_stop("reproduce: interrupted; it leaves nothing behind"):
+        result = reproduce.reproduce(
+            model, version or None, allow_dirty=allow_dirty, keep=keep, say=say
+        )
     if as_json:
         print_json({"same": result.same, "rows": [asdict(row) for row in result.rows]})
         raise typer.Exit(int(not result.same))

@@ -1,7 +1,5 @@
 """`plumbline tune`: search for better values of a candidate on the validation split."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -9,8 +7,7 @@ import typer
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.process.files import write_aside
-from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
-from plumbline.terminal.console import print_plain
+from plumbline.terminal.console import explain_stop, print_plain
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -74,7 +71,7 @@ def tune(
         storage=storage,
         num_repeats=seeds,
     )
-    with _explain_stop():
+    with explain_stop("tune: interrupted; run the same command again to continue"):
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, _print_trial)
     proposed = outcome.propose_values(result, params)
@@ -128,17 +125,3 @@ def _apply(candidate: str, proposed: dict[str, Any]) -> None:
             aside.write_bytes(before)
         raise
     print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
-
-
-@contextmanager
-def _explain_stop() -> Iterator[None]:
-    """Let SIGTERM end the workers as Ctrl-C does, and say how to go on."""
-    raise_on_signals()
-    try:
-        yield
-    except KeyboardInterrupt:
-        print_plain("tune: interrupted; run the same command again to continue")
-        raise typer.Exit(INTERRUPTED) from None
-    except Terminated:
-        print_plain("tune: terminated; run the same command again to continue")
-        raise typer.Exit(TERMINATED) from None

@@ -2,16 +2,15 @@
 
 import os
 import sys
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import typer
 from rich.console import Console
 
+from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
 from plumbline.process.visible_text import dump_visibly, show_line, show_lines
-
-if TYPE_CHECKING:
-    from plumbline.diagnostics.result import DiagnosticResult
 
 WIDE = 1000  # characters: in a file or a pipe no table is narrowed to a screen
 IS_ON_SCREEN = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -33,22 +32,13 @@ def print_json(value: Any) -> None:
     print(dump_visibly(value, indent=2))
 
 
-def print_results(results: list["DiagnosticResult"], *, as_json: bool = False) -> None:
-    """Print what `doctor` found; exit 1 if something is wrong."""
-    if as_json:
-        print_json([asdict(result) for result in results])
-    for result in () if as_json else results:
-        out.print(_mark(result), end=" ")
-        print_plain(f"{result.what}: {result.message}")
-        if result.remedy:
-            print_plain(f"       -> {result.remedy}")
-    if not all(result.ok for result in results):
-        raise typer.Exit(1)
-
-
-def _mark(result: "DiagnosticResult") -> str:
-    if not result.ok:
-        return "[red]FAIL[/]"
-    if result.remedy:
-        return "[yellow]warn[/]"
-    return "[green]ok[/]  "
+@contextmanager
+def explain_stop(hint: str) -> Iterator[None]:
+    """Let SIGTERM end the block as Ctrl-C does, with an exit code of its own and `hint`."""
+    raise_on_signals()
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as error:
+        print_plain(hint)
+        is_terminated = isinstance(error, Terminated)
+        raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None

@@ -10,8 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
-from plumbline.terminal.console import out, print_lines, print_plain
+from plumbline.terminal.console import explain_stop, out, print_lines, print_plain
 from plumbline.terminal.options import DEFAULT_TASK, TaskName
 
 if TYPE_CHECKING:
@@ -46,13 +45,8 @@ def run_selftest(
         print_lines("\n".join(describe_faults(faults)))
         return
     start = time.monotonic()
-    raise_on_signals()
-    try:
+    with explain_stop("selftest: interrupted; it leaves nothing behind"):
         outcomes, rates = _collect_results(task, faults, with_rates=only is None)
-    except (KeyboardInterrupt, Terminated) as signal:
-        print_plain("selftest: interrupted; it leaves nothing behind")
-        is_terminated = isinstance(signal, Terminated)
-        raise typer.Exit(TERMINATED if is_terminated else INTERRUPTED) from None
     _print_outcomes(outcomes)
     if rates:
         _print_rates(rates, selftest.ALPHA / 2)

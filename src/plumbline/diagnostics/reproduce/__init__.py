@@ -4,19 +4,15 @@ The clone has its own DVC cache, registry and journal, which are empty: every st
 nothing is written where decisions are made. What is compared with the champion is left out.
 """
 
-import signal
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.diagnostics.reproduce.clone import prepare_clone
 from plumbline.diagnostics.reproduce.comparison import Reproduction, compare_evidence
 from plumbline.diagnostics.reproduce.execution import build_environment, run_pipeline
 from plumbline.diagnostics.reproduce.subject import load_subject
-from plumbline.process.stop_signals import TERMINATED
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -35,7 +31,7 @@ def reproduce(
     PlumblineError where the version was made from a changed working tree (unless `allow_dirty`),
     its commit is not in this clone, its evidence is not what was registered, or a stage fails.
     """
-    with _exit_on_sigterm(), tempfile.TemporaryDirectory(prefix="plumbline-reproduce-") as private:
+    with tempfile.TemporaryDirectory(prefix="plumbline-reproduce-") as private:
         folder = Path(private)
         subject = load_subject(model, version, folder)
         if subject.dirty and not allow_dirty:
@@ -57,21 +53,3 @@ def _resolve_kept_folder(keep: Path) -> Path:
             f"--keep {keep}: it exists and is not an empty folder; name another folder"
         )
     return keep.resolve()
-
-
-@contextmanager
-def _exit_on_sigterm() -> Iterator[None]:
-    """SIGTERM ends the block as Ctrl-C does, so that clone and processes are removed.
-
-    Unlike `raise_on_signals` it is undone at the end: the command line goes on.
-    """
-
-    def exit_now(signum: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise SystemExit(TERMINATED)
-
-    before = signal.signal(signal.SIGTERM, exit_now)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
