@@ -23,16 +23,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from machine import (
-    INSTRUCTION_SETS,
-    list_instruction_sets,
-    list_vector_units,
-)
-from processes import open_folder
+from machine import INSTRUCTION_SETS, list_instruction_sets, list_vector_units
+from processes import ROOT, clone_checkout, open_folder
 
 from plumbline.contract.machine import read_cpu_name
 
-ROOT = Path(__file__).resolve().parents[1]
 DEFAULT = "default"  # params.yaml as it is, which is the recipe text_classification
 # These need files of their own; text_classification is the default.
 OWN_FILES = {"text_classification", "banking77", "imdb", "label_sets", "recorded_answers"}
@@ -88,17 +83,9 @@ def main() -> None:
 def run_once(recipe: str, instructions: str, num_threads: int, seed: int) -> Outcome:
     """Run a recipe in a new clone, as a user does."""
     with open_folder("everywhere-") as folder:
-        subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
-        environment = {
-            **{key: value for key, value in os.environ.items() if key != "MLFLOW_TRACKING_URI"},
-            **INSTRUCTION_SETS[instructions],
-            "OMP_NUM_THREADS": str(num_threads),
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "PYTHONPATH": str(folder / "src"),
-        }
-        if recipe != DEFAULT:
-            use = ["plumbline", "recipe", "use", recipe]
-            subprocess.run(use, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
+        used = None if recipe == DEFAULT else recipe
+        limits = INSTRUCTION_SETS[instructions] | {"OMP_NUM_THREADS": str(num_threads)}
+        environment = clone_checkout(folder, used, **limits)
         params = folder / "params.yaml"
         params.write_text(re.sub(r"(?m)^seed: \d+", f"seed: {seed}", params.read_text()))
         start, before = time.perf_counter(), read_cpu_s()

@@ -7,7 +7,7 @@ before. Held-out splits have the shares of the recipe, up to a number of rows.
 
 With --only, ingest and some of these.
 
-python benchmarks/scale.py [--held-out ROWS] [--only NAME ...] [-- ROWS ...]
+python benchmarks/scale.py [--only NAME ...] [-- ROWS ...]
 """
 
 import argparse
@@ -16,17 +16,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import get_args
 
-from processes import ProcessCost, measure_process, open_folder
+from processes import ROOT, ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.contract.machine import read_cpu_name
 from plumbline.tasks.text_classification.params import CheckName
 
-ROOT = Path(__file__).resolve().parents[1]
 BASE_ROWS = 1000
+MAX_HELD_OUT = 10_000  # rows of a held-out split
 LOAD_TASK = """
 from plumbline.contract import layout
-from plumbline.process.files import digest_files, digest_path
 from plumbline.tables.manifest_file import Manifest
 from plumbline.contract.loading import load_params, load_task
 from plumbline.quality.manifest_check import check_manifest
@@ -45,28 +44,6 @@ check_manifest(manifest, task, layout.EXAMPLES)
 manifest.read_held_out()
 task.scoring.build_baselines(params, layout.EXAMPLES)
 """
-COMPARE_MANIFESTS = """
-from plumbline.tables.manifests import compare_manifests
-
-compare_manifests(Manifest(layout.MANIFEST), Manifest(layout.MANIFEST))
-"""
-# As above, where no text is as it was: nothing but ids are equal.
-COMPARE_REWRITTEN = """
-from pathlib import Path
-
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
-from plumbline.tables.manifests import compare_manifests
-
-rewritten = Manifest(Path("rewritten.parquet"))
-with pq.ParquetWriter(rewritten.path, pq.read_schema(layout.MANIFEST)) as writer:
-    for batch in Manifest(layout.MANIFEST).read_batches():
-        position = batch.schema.get_field_index("digest")
-        turned = pc.utf8_reverse(batch["digest"])
-        writer.write_batch(batch.set_column(position, "digest", turned))
-compare_manifests(Manifest(layout.MANIFEST), rewritten)
-"""
 # The stage `train` without MLflow: examples become a sealed bundle.
 TRAIN = """
 from plumbline.stages.train import learn
@@ -82,8 +59,6 @@ COMMANDS: Mapping[str, list[str]] = {
     "transformer": [sys.executable, "-P", "-c", LOAD_TASK + TRAIN.format(candidate="transformer")],
     "leakage": [sys.executable, "-P", "-c", LOAD_TASK + FIND_LEAKS],
     "manifest": [sys.executable, "-P", "-c", LOAD_TASK + READ_MANIFEST],
-    "changes": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_MANIFESTS],
-    "rewritten": [sys.executable, "-P", "-c", LOAD_TASK + COMPARE_REWRITTEN],
 }
 
 
@@ -96,9 +71,6 @@ def main() -> None:
         "rows", metavar="ROWS", type=int, nargs="*", default=[10_000, 100_000, 1_000_000]
     )
     parser.add_argument(
-        "--held-out", metavar="ROWS", type=int, default=10_000, help="at most, of each split"
-    )
-    parser.add_argument(
         "--only", metavar="NAME", nargs="+", default=list(COMMANDS), choices=COMMANDS,
         help=f"beside ingest: {', '.join(COMMANDS)}",
     )  # fmt: skip
@@ -107,9 +79,9 @@ def main() -> None:
     print(
         f"{'rows':>10} {'':<12}{'memory':>10} {'bytes a row':>12} {'CPU s':>8} {'s a million':>12}"
     )
-    before, costs_before = BASE_ROWS, _measure_stages(BASE_ROWS, options.held_out, options.only)
+    before, costs_before = BASE_ROWS, _measure_stages(BASE_ROWS, options.only)
     for num_rows in sorted(set(options.rows)):
-        costs = _measure_stages(num_rows, options.held_out, options.only)
+        costs = _measure_stages(num_rows, options.only)
         for stage, cost in costs.items():
             num_more = num_rows - before
             peak_more = cost.peak_mb - costs_before[stage].peak_mb
@@ -123,9 +95,9 @@ def main() -> None:
         before, costs_before = num_rows, costs
 
 
-def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, ProcessCost]:
+def _measure_stages(num_rows: int, only: list[str]) -> dict[str, ProcessCost]:
     with open_folder("plumbline-scale-") as folder:
-        _write_params(folder, num_rows, held_out)
+        _write_params(folder, num_rows)
         return {
             stage: measure_process(command, folder)
             for stage, command in COMMANDS.items()
@@ -133,7 +105,7 @@ def _measure_stages(num_rows: int, held_out: int, only: list[str]) -> dict[str, 
         }
 
 
-def _write_params(folder: Path, num_rows: int, held_out: int) -> None:
+def _write_params(folder: Path, num_rows: int) -> None:
     yaml = YAML(typ="safe")
     params, other = (
         yaml.load((ROOT / "recipes" / name).read_text(encoding="utf-8"))
@@ -142,7 +114,7 @@ def _write_params(folder: Path, num_rows: int, held_out: int) -> None:
     params["data"]["generated"]["num_rows"] = num_rows
     for split in ("validation", "test"):
         share = params["data"]["split"][split]
-        params["data"]["split"][split] = min(share, held_out / num_rows)
+        params["data"]["split"][split] = min(share, MAX_HELD_OUT / num_rows)
     params["candidates"]["linear"]["max_epochs"] = 1
     params["candidates"]["transformer"] = other["candidates"]["transformer"] | SMALL
     # Many tickets of one grammar are nearly copies of each other.

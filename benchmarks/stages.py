@@ -1,119 +1,68 @@
 """Where the seconds of the pipeline go: of each stage, and of imports.
 
-    python benchmarks/stages.py [--recipe NAME] [--cold] [--passes 1] [--untracked]
+    python benchmarks/stages.py [--recipe NAME]
 
 Runs `plumbline run` in a clone of this commit, then again with nothing to do, then `plumbline
-report`, as `make run` does. Prints wall and CPU seconds, and of both how many imports took. With
-`--cold` no module is compiled yet, as after `make setup`. `--untracked` switches MLflow's
-tracking off, for the difference; more passes run every stage again. Linux only.
+report`, as `make run` does. Prints wall and CPU seconds, and of both how many imports took. No
+module is compiled yet, as after `make setup`. Linux only.
 """
 
 import argparse
 import json
 import os
 import runpy
-import subprocess
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
-SECONDS = ("wall", "CPU", "imports: wall", "CPU")
+HEAD = ("seconds", "wall", "CPU", "imports: wall", "imports: CPU")
+REFUSED = 20  # the exit code of a run that a gate refuses
 
 
 def main() -> None:
-    """Print a table of seconds for each pass."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--recipe", help="as in `plumbline recipe use`; default: params.yaml")
-    parser.add_argument("--cold", action="store_true", help="compile every module that is imported")
-    parser.add_argument("--passes", type=int, default=1)
-    parser.add_argument("--untracked", action="store_true", help="without MLflow's tracking")
-    arguments = parser.parse_args()
+    """Print a table of seconds."""
     from machine import list_vector_units
+    from processes import clone_checkout, measure_process, open_folder
 
     from plumbline.contract.machine import read_cpu_name
 
-    print(f"{read_cpu_name()} ({', '.join(list_vector_units())}), {os.cpu_count()} cores")
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        checkout = Path(folder) / "checkout"
-        environment = build_environment(checkout, Path(folder), arguments)
-        prepare_checkout(checkout, environment, arguments.recipe)
-        for number in range(arguments.passes):
-            force = ["--force"] if number else []
-            print_pass(measure_pass(checkout, environment, ["run", *force]))
-        for command in (["run"], ["report"]):
-            wall_s, cpu_s = measure(["plumbline", *command], checkout, environment)
-            title = "run with nothing to do" if command == ["run"] else "report"
-            print(f"{title:<28}{wall_s:8.1f}{cpu_s:8.1f}", flush=True)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--recipe", help="as in `plumbline recipe use`; default: params.yaml")
+    recipe = parser.parse_args().recipe
+    print(f"{read_cpu_name()} ({', '.join(list_vector_units())}), {os.cpu_count()} cores\n")
+    with open_folder("plumbline-") as folder:
+        checkout, seconds = folder / "checkout", folder / "seconds.jsonl"
+        environment = clone_checkout(
+            checkout,
+            recipe,
+            STAGE_SECONDS=str(seconds),
+            PYTHONPYCACHEPREFIX=str(folder / "compiled"),
+        )
+        pipeline = checkout / "dvc.yaml"
+        below = f"cmd: {sys.executable} {Path(__file__).resolve()} --stage"
+        text = pipeline.read_text(encoding="utf-8").replace("cmd: python -P", below)
+        pipeline.write_text(text, encoding="utf-8")
+        commands = {"run": "all", "run again": "with nothing to do", "report": "report"}
+        print("|", " | ".join(HEAD), "|\n" + "|---" * len(HEAD) + "|", flush=True)
+        for command, title in commands.items():
+            started = ["plumbline", command.split()[0]]
+            cost = measure_process(started, checkout, environment, codes=(0, REFUSED))
+            if title == "all":
+                rows = [json.loads(line) for line in seconds.read_text().splitlines()]
+                for row in rows:
+                    print_row(row["name"], row["seconds"])
+                sums = [sum(values) for values in zip(*(r["seconds"] for r in rows), strict=True)]
+                rest = [cost.seconds - sums[0], cost.cpu_seconds - sums[1]]
+                print_row("plumbline run, DVC and MLflow", rest)
+            print_row(title, [cost.seconds, cost.cpu_seconds])
 
 
-def prepare_checkout(checkout: Path, environment: dict[str, str], recipe: str | None) -> None:
-    """Clone this commit, and let its stages run below `run_stage`."""
-    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(checkout)], check=True)
-    if recipe:
-        use = ["plumbline", "recipe", "use", recipe]
-        subprocess.run(use, cwd=checkout, env=environment, check=True)
-    pipeline = checkout / "dvc.yaml"
-    text = pipeline.read_text(encoding="utf-8")
-    below = f"cmd: {sys.executable} {Path(__file__).resolve()} --stage"
-    pipeline.write_text(text.replace("cmd: python -P", below), encoding="utf-8")
-
-
-def build_environment(
-    checkout: Path, folder: Path, arguments: argparse.Namespace
-) -> dict[str, str]:
-    """Return what a user's shell has, without what would send runs elsewhere."""
-    removed = ("MLFLOW_TRACKING_URI", "PYTHONDONTWRITEBYTECODE")
-    environment = {name: value for name, value in os.environ.items() if name not in removed}
-    environment |= {
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(checkout / "src"),
-        "STAGE_SECONDS": str(folder / "seconds.jsonl"),
-        "DVC_NO_ANALYTICS": "true",
-        "MLFLOW_DISABLE_TELEMETRY": "true",
-    }
-    if arguments.cold:
-        environment["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
-    if arguments.untracked:
-        environment["PLUMBLINE_TRACKING"] = "off"
-    return environment
-
-
-def measure_pass(
-    checkout: Path, environment: dict[str, str], command: list[str]
-) -> list[tuple[str, list[float]]]:
-    """Run the pipeline, and return the seconds of each part by its name."""
-    path = Path(environment["STAGE_SECONDS"])
-    path.unlink(missing_ok=True)
-    wall_s, cpu_s = measure(["plumbline", *command], checkout, environment)
-    stages = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    rows = [(row["name"], row["seconds"]) for row in stages]
-    sums = [sum(values) for values in zip(*(values for _, values in rows), strict=True)]
-    rows.append(("plumbline run, DVC and MLflow", [wall_s - sums[0], cpu_s - sums[1]]))
-    rows.append(("all", [wall_s, cpu_s, *sums[2:]]))
-    return rows
-
-
-def measure(command: list[str], folder: Path, environment: dict[str, str]) -> tuple[float, float]:
-    """Return the wall and CPU seconds of a command."""
-    start = time.perf_counter()
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    wall_s = time.perf_counter() - start
-    if process.returncode not in (0, 20):
-        raise SystemExit(f"{' '.join(command)} ended with exit code {process.returncode}")
-    return wall_s, usage.ru_utime + usage.ru_stime
-
-
-def print_pass(rows: list[tuple[str, list[float]]]) -> None:
-    """Print the seconds of each part of a pass."""
-    print(f"{'seconds':<28}" + "".join(f"{name:>{len(name) + 2}}" for name in SECONDS))
-    for name, values in rows:
-        print(f"{name:<28}" + "".join(f"{value:8.1f}" for value in values), flush=True)
+def print_row(name: str, seconds: list[float]) -> None:
+    """Print a row in Markdown."""
+    cells = [f"{value:.1f}" for value in seconds]
+    print("|", " | ".join([name, *cells]), "|", flush=True)
 
 
 def run_stage(script: str, arguments: list[str]) -> None:
@@ -124,13 +73,8 @@ def run_stage(script: str, arguments: list[str]) -> None:
     try:
         runpy.run_path(script, run_name="__main__")
     finally:
-        times = os.times()
-        seconds = [
-            time.perf_counter() - start,
-            sum(times[:4]),  # of its children too
-            clock.wall_s,
-            clock.cpu_s,
-        ]
+        spent = sum(os.times()[:4])  # of its children too
+        seconds = [time.perf_counter() - start, spent, clock.wall_s, clock.cpu_s]
         name = " ".join([Path(script).stem, *arguments])
         with Path(os.environ["STAGE_SECONDS"]).open("a", encoding="utf-8") as file:
             file.write(json.dumps({"name": name, "seconds": seconds}) + "\n")
