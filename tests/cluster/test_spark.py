@@ -1,17 +1,54 @@
 """A Spark cluster in containers scores as one machine does, also when a worker dies."""
 
 import csv
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.checkouts import Checkout
-from tests.support.containers import ENGINE, Spark, wait_until
+from tests.support.containers import (
+    CLUSTER,
+    ENGINE,
+    PROJECT,
+    USER_ID,
+    Services,
+    build,
+    build_images,
+)
+from tests.support.loopback import wait_until
 
 pytestmark = [pytest.mark.cluster, ENGINE]
 NUM_FILES = 16
 NUM_ROWS = 40_000
 MODEL = "models:/line/1"
+
+
+class Spark(Services):
+    """A Spark cluster of a master and two workers, with a checkout that all of them see."""
+
+    MASTER = "spark://master:7077"
+
+    def __init__(self, checkout: Checkout) -> None:
+        super().__init__(checkout, checkout.path / "spark.yaml")
+
+    def start(self) -> None:
+        """Make the images; start the cluster."""
+        shutil.copy2(CLUSTER / "spark.yaml", self.path)
+        (self.path / ".env").write_text(f"USER_ID={USER_ID}\n")
+        build_images(self.path)
+        build(CLUSTER / "images/spark.Dockerfile", f"{PROJECT}-spark", self.path)
+        self.compose("up", "--detach", "--no-build")
+
+    def submit(self, *command: str) -> str:
+        """Run a command in a container beside the cluster."""
+        return self.compose("run", "--rm", "-T", "submit", *command)
+
+    def start_submit(self, *command: str) -> "subprocess.Popen[str]":
+        """Start a command in a container beside the cluster."""
+        words = self._build_command("run", "--rm", "-T", "submit", *command)
+        return subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 @pytest.fixture(scope="module")

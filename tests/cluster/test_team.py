@@ -5,24 +5,101 @@ and served, as docs/images.md says.
 """
 
 import json
+import re
+import threading
+import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from tests.support.checkouts import Checkout
 from tests.support.containers import (
-    BOTH,
+    CLUSTER,
     ENGINE,
-    FIRST,
-    MONITORING,
-    REQUEST,
-    SECOND,
-    Team,
-    wait_until,
+    USER_ID,
+    Services,
+    build_images,
+    find_compose,
+    run,
 )
+from tests.support.development import IMAGE_TOOLS
+from tests.support.loopback import wait_until
 
 pytestmark = [pytest.mark.cluster, ENGINE]
 MODEL = "line"
-SERVERS = (FIRST, SECOND)
+SERVERS = (8000, 8001)  # their ports,
+BOTH = 8080  # and that of the balancer
+MONITORING = 9090
+PAUSE_S = 0.05
+REQUEST = {"inputs": {"x": [0.5]}}  # of the line task, whose answer is about 2
+
+
+class Team(Services):
+    """What docs/images.md calls a registry for a team, of one checkout, with a second server."""
+
+    def __init__(self, checkout: Checkout) -> None:
+        stand_ins = [CLUSTER / "standins.yaml"] if IMAGE_TOOLS.exists() else []
+        shipped = checkout.path / "docker/compose.yaml"
+        super().__init__(checkout, shipped, CLUSTER / "team.yaml", *stand_ins)
+        self._token = ""
+
+    def start(self, model: str) -> None:
+        """Make passwords and images; start all services."""
+        run("bash", str(self.path / "docker/secrets.sh"))
+        self._token = (self.path / "docker/secrets/token").read_text()
+        settings = self.path / "docker/.env"
+        chosen = re.sub("MODEL=.*", f"MODEL={model}", settings.read_text())
+        settings.write_text(f"{chosen}USER_ID={USER_ID}\n")
+        if find_compose() == ("docker-compose",):  # version 1 does not know the key `name`
+            file = self.path / "docker/compose.yaml"
+            file.write_text(file.read_text().replace("name: plumbline\n", "", 1))
+        build_images(self.path)
+        self.compose("up", "--detach", "--no-build")
+
+    def train(self, *command: str, code: int | None = 0) -> str:
+        """Run a command in a container of the training image, on the checkout."""
+        return self.compose("run", "--rm", "-T", "train", *command, code=code)
+
+    def ask(self, port: int, path: str = "/invocations", body: object = None) -> Any:
+        """Ask a server or the balancer; raises OSError for another status than 200."""
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": "application/json",
+            "Host": "serve",  # servers refuse the name of a port that is not theirs
+        }
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{port}{path}", data, headers)
+        with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 (http alone)
+            return json.load(answer)
+
+    def find_version(self, port: int) -> str:
+        """Return the version that a server answers from."""
+        return str(self.ask(port, "/v2/models/line")["versions"][0])
+
+    @contextmanager
+    def keep_asking(self) -> Iterator[list[str]]:
+        """Ask the balancer all the time; give the list that failures are written to."""
+        failures: list[str] = []
+        stop = threading.Event()
+
+        def ask_again() -> None:
+            while not stop.wait(PAUSE_S):
+                try:
+                    answer = self.ask(BOTH, body=REQUEST)["predictions"][0]["y"]
+                except OSError as error:
+                    failures.append(str(error))
+                else:
+                    if abs(answer - 2) > 0.1:
+                        failures.append(f"{answer} is not 2")
+
+        thread = threading.Thread(target=ask_again)
+        thread.start()
+        try:
+            yield failures
+        finally:
+            stop.set()
+            thread.join()
 
 
 @pytest.fixture(scope="module")

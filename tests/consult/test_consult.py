@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.checkouts import get_clean_environment
-from tests.support.consulting.bundles import write_policy
+from tests.support.consulting.bundles import MEASURING, write_policy
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
 from tests.support.small_answers import COLUMNS, file_params, write_examples
 from typer.testing import CliRunner, Result
 
+from plumbline import bundle
 from plumbline.cli import app
 from tasks.answer_consensus.data import read_answers
 
@@ -191,9 +192,9 @@ def test_an_agent_of_the_policy_is_missing(desk: Desk) -> None:
 
 
 def test_a_model_that_is_not_a_policy(desk: Desk) -> None:
-    from tests.support.consulting.bundles import write_other_model
-
-    write_other_model(desk.folder / "other")
+    other = desk.folder / "other"
+    other.mkdir()
+    bundle.seal(other, MEASURING, "small")
     result = desk.run("consult", "other", "agents.yaml", QUESTION)
     assert "other: not a policy: it takes text and answers label" in str(result.exception)
 

@@ -5,26 +5,50 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.consulting.bundles import MEASURING, POLICY, build_config
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
-from tests.support.consulting.registered import find_registry
+from tests.support.made_once import make_once
 from tests.support.serving.lines import Lines, Server, is_ready, serving
 from tests.support.serving.load import list_workers
+from tests.support.serving.models import line_task, register_other
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 KEY = "sk-live-0123456789abcdef"
 JSON = {"content_type": "application/json"}
-POLICY = "models:/policy@champion"
+CHAMPION = "models:/policy@champion"
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lines:
-    return find_registry(tmp_path_factory, worker_id)
+    """A registry with two champions: a policy over three agents, and a model that is none."""
+    return Lines(make_once(tmp_path_factory, worker_id, "registered-policy", register_champions))
+
+
+def register_champions(folder: Path) -> None:
+    config = build_config(["a", "b", "c"], 2, "number", 100.0)
+    outputs = {"ask": ["b"], "answer": ["1"], "confidence": [1.0]}
+    votes = {"votes": [[{"answer": "1", "share": 1.0}]]}
+    with pytest.MonkeyPatch.context() as patch, Lines(folder).here():
+        _, line = line_task(patch)
+        for name, model, weights, answer in (
+            ("policy", POLICY, config, outputs | votes),
+            ("measuring", MEASURING, {}, {"label": ["2"]}),
+        ):
+            task = replace(
+                line,
+                signature=model.signature,
+                example=model.example,
+                faulty={},
+                predictor=model.predictor,
+            )
+            register_other(name, task, weights, answer, "config.json")
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +61,7 @@ def chat() -> Iterator[ChatServer]:
 def server(registry: Lines, chat: ChatServer) -> Iterator[Server]:
     path = write_agents(registry.folder, chat, "a", "b", "c", max_questions=1)
     options = ["--agents", str(path), "--records", str(registry.folder / "answers.jsonl")]
-    with serving(registry, *options, uri=POLICY, CHAT_KEY=KEY) as server:
+    with serving(registry, *options, uri=CHAMPION, CHAT_KEY=KEY) as server:
         yield server
         assert KEY not in server.log.read_text()
 
@@ -148,7 +172,7 @@ def test_the_route_is_described(server: Server) -> None:
 @pytest.mark.parametrize(
     ("names", "uri", "words"),
     [
-        ("ab", POLICY, "the policy may ask for c; describe them there"),
+        ("ab", CHAMPION, "the policy may ask for c; describe them there"),
         ("abc", "models:/measuring@champion", "not a policy: it takes text"),
     ],
 )
@@ -166,7 +190,7 @@ def test_a_worker_that_cannot_read_the_agents_later_does_not_stop_the_server(
     registry: Lines, chat: ChatServer, tmp_path: Path
 ) -> None:
     path = write_agents(tmp_path, chat, "a", "b", "c")
-    with serving(registry, "--agents", str(path), uri=POLICY, CHAT_KEY=KEY) as server:
+    with serving(registry, "--agents", str(path), uri=CHAMPION, CHAT_KEY=KEY) as server:
         path.write_text("agents: {}")
         (worker,) = list_workers(server.process.pid)
         os.kill(int(worker), signal.SIGKILL)

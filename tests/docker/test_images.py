@@ -11,9 +11,7 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ import psutil
 import pytest
 from tests.support.checkouts import LINE, Checkout, make_checkout
 from tests.support.development import IMAGE_TOOLS
+from tests.support.loopback import find_free_port, wait_for_server
 
 NEEDED = [
     shutil.which("buildah"),
@@ -245,7 +244,7 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
     token.write_text(secrets.token_hex(32), encoding="utf-8")
     token.chmod(0o444)
     port, mounts = (
-        free_port(),
+        find_free_port(),
         (f"{trained}/mlruns:/project/mlruns:ro", f"{token}:/run/secrets/token:ro"),
     )
     options = ["--host", "0.0.0.0", "--port", str(port), "--token-file", "/run/secrets/token"]  # noqa: S104
@@ -266,7 +265,7 @@ def test_serves_what_was_trained_writes_only_where_it_may_and_ends_well(
             words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
             try:
-                wait_for(port, process)
+                wait_for_server(f"http://127.0.0.1:{port}/ping")
                 run(*inside(container, *health))
                 body = json.dumps({"inputs": {"x": [0.5]}})
                 assert ask(port, "POST", "/invocations", body)[0] == 401
@@ -309,19 +308,6 @@ def inner(process: subprocess.Popen[str]) -> psutil.Process:
     return server
 
 
-def wait_for(port: int, process: subprocess.Popen[str]) -> None:
-    until = time.monotonic() + 600
-    while True:
-        assert process.poll() is None, process.stdout and process.stdout.read()
-        try:
-            if ask(port, "GET", "/ping")[0] == 200:
-                return
-        except OSError:
-            pass
-        assert time.monotonic() < until
-        time.sleep(0.2)
-
-
 def ask(
     port: int, method: str, path: str, body: str | None = None, **headers: str
 ) -> tuple[int, bytes]:
@@ -332,9 +318,3 @@ def ask(
         return answer.status, answer.read()
     finally:
         connection.close()
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])

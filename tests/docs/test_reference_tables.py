@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 from tests.support.checkouts import ROOT
-from tests.support.doc_tables import read_table
 
 from plumbline.evidence.gates import GATES
 from plumbline.evidence.gates.remedies import describe_remedy
@@ -60,6 +59,19 @@ def test_every_variable_is_in_a_table() -> None:
     own = {name for name in list_variables() if not is_set_by_others(name)}
     assert own - listed == set(), "docs/environment.md: say what these do"
     assert listed - own == set(), "docs/environment.md: nothing reads these"
+
+
+def read_table(page: str, heading: str, number: int = 0) -> list[list[str]]:
+    """Return the rows of a table of docs/`page`.md: the first one below `heading`, or a later one.
+
+    A cell is its text, with backquotes, without the blanks around it.
+    """
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    below = re.split(rf"(?m)^#+ {re.escape(heading)}$", text)[1]
+    section = re.split(r"(?m)^#+ ", below)[0]
+    table = re.findall(r"(?m)(?:^\|.*\n)+", section)[number]
+    rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in table.splitlines()[2:]]
+    return [[cell.strip() for cell in row] for row in rows]
 
 
 def list_variables() -> set[str]:

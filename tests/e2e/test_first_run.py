@@ -5,16 +5,15 @@ import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
 import pytest
 from benchmarks.machine import INSTRUCTION_SETS
 from tests.support.checkouts import RECIPE, ROOT, Checkout, make_checkout
+from tests.support.loopback import find_free_port, wait_for_server
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +24,7 @@ SKIPPED = (
     "source ",
     "dvc exp run",
     "plumbline selftest",
-)  # run elsewhere, or never ending; experiments: test_pipeline, faults: test_selftest
+)  # run elsewhere, or never ending; experiments: test_experiments, faults: test_selftest
 SHORTER = ("--trials 20", "--trials 2")  # tests/tuning search longer
 ASKED = {
     "dataframe_records": [{"text": "where is my parcel"}, {"text": "I was charged twice"}],
@@ -120,9 +119,7 @@ def test_mlflow_models_predict(clone: Checkout) -> None:
 
 
 def test_mlflow_models_serve(clone: Checkout) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     environment = {
         **clone.environment,
         "MLFLOW_TRACKING_URI": f"sqlite:///{clone.path}/mlruns/mlflow.db",
@@ -137,12 +134,7 @@ def test_mlflow_models_serve(clone: Checkout) -> None:
         start_new_session=True,
     )
     try:
-        for _ in range(600):
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/ping", timeout=5).close()
-                break
-            except OSError:
-                time.sleep(1)
+        wait_for_server(f"http://127.0.0.1:{port}/ping")
         body, headers = json.dumps(ASKED).encode(), {"Content-Type": "application/json"}
         request = urllib.request.Request(f"http://127.0.0.1:{port}/invocations", body, headers)
         with urllib.request.urlopen(request, timeout=600) as answer:  # noqa: S310  loopback

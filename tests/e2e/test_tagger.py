@@ -2,18 +2,13 @@
 
 import csv
 import json
-import os
-import signal
-import socket
-import subprocess
 import sys
-import time
-import urllib.error
-import urllib.request
+from types import SimpleNamespace
 
 import pytest
 import yaml
 from tests.support.checkouts import ROOT, Checkout, make_checkout
+from tests.support.serving.lines import serving
 from tests.support.tickets import write_set_tickets
 
 pytestmark = pytest.mark.slow
@@ -85,40 +80,20 @@ print(answer["label"][0], list(answer["labels"][0]))
 
 
 def test_the_server_answers_with_lists_of_labels(tagger: Checkout) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = ["plumbline", "serve", "models:/ticket-tagger@champion", "--port", str(port)]
-    server = subprocess.Popen(
-        command, cwd=tagger.path, env=tagger.environment, start_new_session=True
-    )
-    try:
+    here = SimpleNamespace(folder=tagger.path, environment=tagger.environment)
+    with serving(here, uri="models:/ticket-tagger@champion") as server:
+
+        def post(path: str, body: dict) -> dict:
+            raw = server.ask("POST", path, json.dumps(body), content_type="application/json")[2]
+            answer: dict = json.loads(raw)
+            return answer
+
         body = {"dataframe_records": [{"text": TEXT}], "params": {"top_k": 12}}
-        answers = _post(f"http://127.0.0.1:{port}/invocations", body)["predictions"]
-        (answer,) = answers
+        (answer,) = post("/invocations", body)["predictions"]
         assert answer["labels"] == ["billing", "login"]
         assert len(answer["scores"]) == 3
         tensor = {"name": "text", "shape": [1], "datatype": "BYTES", "data": [TEXT]}
-        address = f"http://127.0.0.1:{port}/v2/models/ticket-tagger/infer"
-        outputs = {each["name"]: each for each in _post(address, {"inputs": [tensor]})["outputs"]}
+        told = post("/v2/models/ticket-tagger/infer", {"inputs": [tensor]})
+        outputs = {each["name"]: each for each in told["outputs"]}
         assert outputs["label"]["data"] == [answer["label"]]
         assert [json.loads(text) for text in outputs["labels"]["data"]] == [answer["labels"]]
-    finally:
-        os.killpg(server.pid, signal.SIGTERM)
-        server.wait(600)
-
-
-def _post(address: str, body: dict) -> dict:
-    """Post to the server, which may need a moment to start."""
-    headers = {"content-type": "application/json"}
-    request = urllib.request.Request(address, json.dumps(body).encode(), headers)  # noqa: S310  loopback
-    for _ in range(100):
-        try:
-            with urllib.request.urlopen(request, timeout=600) as response:  # noqa: S310  loopback
-                answer: dict = json.load(response)
-                return answer
-        except urllib.error.HTTPError:
-            raise
-        except urllib.error.URLError:
-            time.sleep(0.2)
-    raise TimeoutError(address)

@@ -31,9 +31,10 @@ def main(folder: Path) -> None:
     write_examples(examples)
     results: dict[str, dict[str, Any]] = {}
     for name in CANDIDATES:
-        results[name] = {}
-        for point, kill in POINTS.items():
-            results[name][point] = _train_twice(folder / f"{name}-{point}", name, examples, kill)
+        results[name] = {
+            point: _train_twice(folder / f"{name}-{point}", name, examples, kill)
+            for point, kill in POINTS.items()
+        }
     print(json.dumps(results))  # noqa: T201 (what the test reads)
 
 
@@ -92,21 +93,7 @@ def _train(candidate: str, examples: Path) -> None:
     )
 
 
-def _kill_at_step(step: int) -> Callable[[], None]:
-    def kill() -> None:
-        count_step = TrainingLoop._count_step
-
-        def die(self: TrainingLoop, *arguments: Any) -> None:
-            if self.state.step + 1 == step:
-                os.kill(os.getpid(), signal.SIGKILL)
-            count_step(self, *arguments)
-
-        TrainingLoop._count_step = die  # type: ignore[method-assign]
-
-    return kill
-
-
-def _kill_at_call(owner: Any, name: str, count: int, after: bool) -> Callable[[], None]:
+def _kill_at(owner: Any, name: str, count: int, after: bool = False) -> Callable[[], None]:
     """Die at the `count`-th call of `owner.name`, before or after it."""
 
     def kill() -> None:
@@ -129,14 +116,14 @@ def _kill_at_call(owner: Any, name: str, count: int, after: bool) -> Callable[[]
 
 POINTS: dict[str, Callable[[], None] | None] = {
     "undisturbed": None,
-    "first step": _kill_at_step(1),
-    "after a checkpoint": _kill_at_step(4),
-    "in the second epoch": _kill_at_step(10),
-    "last step": _kill_at_step(21),
-    "a checkpoint half written": _kill_at_call(Path, "replace", 2, after=False),
-    "best weights saved, state not": _kill_at_call(CheckpointStore, "save_best", 2, after=True),
-    "state saved, curve not": _kill_at_call(TrainingLoop, "write_history", 1, after=False),
-    "finished, not yet saved": _kill_at_call(CheckpointStore, "load_best", 1, after=False),
+    "first step": _kill_at(TrainingLoop, "_count_step", 1),
+    "after a checkpoint": _kill_at(TrainingLoop, "_count_step", 4),
+    "in the second epoch": _kill_at(TrainingLoop, "_count_step", 10),
+    "last step": _kill_at(TrainingLoop, "_count_step", 21),
+    "a checkpoint half written": _kill_at(Path, "replace", 2),
+    "best weights saved, state not": _kill_at(CheckpointStore, "save_best", 2, after=True),
+    "state saved, curve not": _kill_at(TrainingLoop, "write_history", 1),
+    "finished, not yet saved": _kill_at(CheckpointStore, "load_best", 1),
 }
 
 if __name__ == "__main__":

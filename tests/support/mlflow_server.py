@@ -1,18 +1,13 @@
 """A real MLflow server of a test's own on loopback."""
 
 import os
-import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.request import urlopen
 
-import pytest
 from tests.support.checkouts import find_python
-
-START_TIMEOUT_S = 600
+from tests.support.loopback import find_free_port, wait_for_server
 
 
 @contextmanager
@@ -33,26 +28,8 @@ def run_mlflow_server(folder: Path, backend: str, port: int | None = None) -> It
     with (folder / "server.log").open("a") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
         try:
-            wait_until_ready(address, folder)
+            wait_for_server(f"{address}/health")
             yield address
         finally:
             process.terminate()
             process.wait(timeout=600)
-
-
-def find_free_port() -> int:
-    """Find a port that is free now."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def wait_until_ready(address: str, folder: Path) -> None:
-    until = time.monotonic() + START_TIMEOUT_S
-    while time.monotonic() < until:
-        try:
-            with urlopen(f"{address}/health", timeout=5):  # noqa: S310  loopback
-                return
-        except OSError:
-            time.sleep(0.5)
-    pytest.fail((folder / "server.log").read_text())

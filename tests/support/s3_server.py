@@ -2,18 +2,14 @@
 
 import importlib.util
 import shutil
-import socket
 import subprocess
-import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import fsspec
 import pytest
-
-START_SECONDS = 600
+from tests.support.loopback import find_free_port, wait_for_server
 
 
 @contextmanager
@@ -25,9 +21,7 @@ def serve_bucket(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     program = shutil.which("moto_server")
     if program is None or importlib.util.find_spec("s3fs") is None:
         pytest.skip("no S3 here: s3fs is not installed, or moto_server is not on PATH")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     address = f"http://127.0.0.1:{port}"
     variables = {
         "AWS_ENDPOINT_URL": address,
@@ -44,7 +38,7 @@ def serve_bucket(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     clients = fsspec.get_filesystem_class("s3")
     clients.clear_instance_cache()  # one process keeps clients of earlier servers
     try:
-        wait_until_ready(address)
+        wait_for_server(address)
         store = fsspec.filesystem("s3", skip_instance_cache=True, use_listings_cache=False)
         store.mkdir(name)
         yield store
@@ -52,16 +46,3 @@ def serve_bucket(name: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         clients.clear_instance_cache()
         server.terminate()
         server.wait(600)
-
-
-def wait_until_ready(address: str) -> None:
-    """Return when the server answers; fail after a minute."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            urllib.request.urlopen(address, timeout=5).close()  # noqa: S310  loopback
-        except OSError:
-            time.sleep(0.2)
-        else:
-            return
-    pytest.fail(f"{address}: no answer after {START_SECONDS} s")

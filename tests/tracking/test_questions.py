@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT
-from tests.support.mlflow_server import find_free_port, run_mlflow_server
+from tests.support.loopback import find_free_port
+from tests.support.mlflow_server import run_mlflow_server
 from tests.support.postgres import started
 from tests.support.serving.lines import Lines, register_as_measured
 from tests.support.tracked_runs import follow_curve, write_curve

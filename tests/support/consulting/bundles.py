@@ -1,12 +1,11 @@
-"""A sealed bundle of the small policy."""
+"""The small policy and a model that is no policy, as tasks, and sealed bundles of them."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract.task import Field, Param, Signature
-from plumbline.process.files import digest_path, write_json
+from plumbline.contract.task import Field, Metric, Param, Signature, Task
+from plumbline.process.files import write_json
 
 VOTES = {
     "type": "array",
@@ -34,7 +33,30 @@ SIGNATURE = Signature(
     params=(Param("stop_at", "double", None),),
 )
 COST = 0.002  # dollars: what the chat server's usage comes to at the prices of the tests
-EXAMPLE = {"agents": [["a"]], "answers": [["1"]], "budget": [1.0]}
+
+
+def build_task(code: str, signature: Signature, example: dict[str, Any]) -> Task[Any]:
+    """Return the task of a predictor beside this module."""
+    return Task(
+        name="answer_consensus",
+        package="tasks.answer_consensus",
+        metric=Metric("score", True, "continuous"),
+        signature=signature,
+        example=example,
+        faulty={},
+        predictor=Path(__file__).with_name(code),
+        requirements=(),
+    )
+
+
+POLICY = build_task(
+    "policy.py", SIGNATURE, {"agents": [["a"]], "answers": [["1"]], "budget": [1.0]}
+)
+MEASURING = build_task(
+    "measuring.py",
+    Signature((Field("text", "string"),), (Field("label", "string"),)),
+    {"text": ["ab"]},
+)
 
 
 def write_policy(
@@ -49,9 +71,11 @@ def write_policy(
 
     `stated` is the confidence that each stated in the mean of its records; 0: none did.
     """
+    folder.mkdir(parents=True)
     config = build_config(agents, needed, normalise, max_cost)
-    config["stated"] = [stated] * len(agents)
-    return _write_bundle(folder, "policy.py", config, SIGNATURE, EXAMPLE)
+    write_json(folder / "config.json", config | {"stated": [stated] * len(agents)})
+    bundle.seal(folder, POLICY, "small")
+    return folder
 
 
 def build_config(agents: list[str], needed: int, normalise: str, max_cost: float) -> dict[str, Any]:
@@ -64,29 +88,3 @@ def build_config(agents: list[str], needed: int, normalise: str, max_cost: float
         "needed": needed,
         "normalise": normalise,
     }
-
-
-def write_other_model(folder: Path) -> Path:
-    """Write and seal a model that is not a policy."""
-    signature = Signature((Field("text", "string"),), (Field("label", "string"),))
-    return _write_bundle(folder, "measuring.py", {}, signature, {"text": ["ab"]})
-
-
-def _write_bundle(
-    folder: Path, code: str, config: Any, signature: Signature, example: dict[str, Any]
-) -> Path:
-    folder.mkdir(parents=True)
-    write_json(folder / "config.json", config)
-    (folder / "predictor.py").write_bytes(Path(__file__).with_name(code).read_bytes())
-    names = ("config.json", "predictor.py")
-    sealed = {
-        "format": bundle.FORMAT,
-        "task": "answer_consensus",
-        "candidate": "small",
-        "signature": asdict(signature),
-        "example": example,
-        "files": {name: digest_path(folder / name) for name in names},
-    }
-    write_json(folder / bundle.SEAL, sealed)
-    bundle.verify(folder)
-    return folder

@@ -4,6 +4,7 @@ import importlib
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.checkouts import LINE
@@ -14,6 +15,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Field, Param, Signature, Task
 
+FILE = "weights.json"
 # The model `wide` answers with its inputs, one of every kind.
 NUMBERS = {"type": "array", "items": {"type": "double"}}
 INPUTS = {"text": "string", "count": "long", "ratio": "double", "yes": "boolean", "marks": NUMBERS}
@@ -35,15 +37,26 @@ def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
 
 def make_wide(folder: Path) -> Lines:
     """A registry in `folder` with the model `wide`."""
-    lines = Lines(folder)
-    with pytest.MonkeyPatch.context() as patch, lines.here():
-        params, task = line_task(patch)
-        named = params.model_copy(
-            update={"registry": params.registry.model_copy(update={"model": "wide"})}
+    row = {name: [value] for name, value in ROW.items()}
+    with pytest.MonkeyPatch.context() as patch, Lines(folder).here():
+        wide = replace(
+            line_task(patch)[1],
+            signature=SIGNATURE,
+            example=row,
+            faulty={},
+            predictor=Path(__file__).with_name("wide.py"),
         )
-        predictor = Path(__file__).with_name("wide.py")
-        row = {name: [value] for name, value in ROW.items()}
-        wide = replace(task, signature=SIGNATURE, example=row, faulty={}, predictor=predictor)
-        golden = {"inputs": row, "params": {}, "outputs": row | {"length": [1], "top_k": [3]}}
-        register_as_measured(named, wide, {}, golden)
-    return lines
+        register_other("wide", wide, {}, row | {"length": [1], "top_k": [3]})
+    return Lines(folder)
+
+
+def register_other(
+    name: str, task: Task, weights: dict[str, Any], outputs: dict[str, Any], file: str = FILE
+) -> None:
+    """Register the line's task with another model, whose answer to its example is `outputs`."""
+    with pytest.MonkeyPatch.context() as patch:
+        params, _ = line_task(patch)
+        registry = params.registry.model_copy(update={"model": name})
+        golden = {"inputs": task.example, "params": {}, "outputs": outputs}
+        named = params.model_copy(update={"registry": registry})
+        register_as_measured(named, task, weights, golden, name=file)
