@@ -1,6 +1,6 @@
 """The types of agents.yaml: who can be asked, at which address, price and limits."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue, field_validator
@@ -24,7 +24,6 @@ class Price(StrictModel):
 class AgentEntry(StrictModel):
     """A server that speaks the chat-completions protocol, and how it is asked."""
 
-    kind: Literal["endpoint"] = "endpoint"
     base_url: Annotated[str, Field(max_length=2_000)]
     model: Annotated[str, Field(min_length=1, max_length=500)]
     # The name of an environment variable; lower case is refused because keys have it, names not.

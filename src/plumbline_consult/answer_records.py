@@ -38,31 +38,18 @@ class AnswerRecords:
         self._append(json.dumps(record, allow_nan=False).encode() + b"\n")
 
     def _append(self, line: bytes) -> None:
-        """Append a whole line, or nothing; a lock on the file keeps out other processes."""
+        """Append a whole line; a lock on the file keeps out other processes."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
-            try:
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(descriptor, "rb+") as file:  # its end unlocks it too
                 hold(file)
-                if line:
-                    _write_whole(file, line)
-            finally:
-                os.close(file)  # and unlock
+                size = file.seek(0, os.SEEK_END)
+                if line and size and os.pread(descriptor, 1, size - 1) != b"\n":
+                    line = b"\n" + line  # an editor, or a crash, left a line without an end
+                file.write(line)
         except OSError as error:
             raise PlumblineError(
                 f"{self.path}: records cannot be written ({error.strerror}); free the disk or "
                 "choose another --records"
             ) from None
-
-
-def _write_whole(file: int, line: bytes) -> None:
-    """Write all of `line` or nothing: a full disk leaves no half of it."""
-    size = os.fstat(file).st_size
-    if size and os.pread(file, 1, size - 1) != b"\n":
-        line = b"\n" + line  # an editor, or a crash, left a line without an end
-    try:
-        while line:
-            line = line[os.write(file, line) :]
-    except OSError:
-        os.ftruncate(file, size)
-        raise

@@ -7,7 +7,6 @@ from typing import Any
 from plumbline_consult.agents import AgentEntry
 from plumbline_consult.replies import AgentError, Messages, Reply
 
-MAX_TOKENS = 100_000_000  # a response that states more is not believed
 CHARS_OF_TOKEN = 4  # of English text, where a server does not say how many tokens it read
 
 
@@ -65,6 +64,6 @@ def _replace_surrogates(text: str) -> str:
 def _read_count(usage: Any, key: str, num_chars: int) -> int:
     """Tokens as the server states them; by the length of the text where it states none, or zero."""
     stated = usage.get(key) if isinstance(usage, dict) else None
-    if type(stated) is int and 0 < stated <= MAX_TOKENS:
+    if type(stated) is int and stated > 0:
         return stated
     return math.ceil(num_chars / CHARS_OF_TOKEN)

@@ -19,7 +19,6 @@ WRITTEN = ["question_id", "question", "gold", "agent", "answer", "tokens", "conf
 ENDINGS = (".csv", ".jsonl", ".parquet")
 # Why a question is left out, and what can be done.
 WITHOUT_GOLD = "questions without a gold answer"
-UNUSED_GOLD = "gold answers of questions that nobody asked"
 AMBIGUOUS = "ids of more than one question, left out"
 PARTIAL = "questions that were not put to every agent, left out"
 REMEDIES = {
@@ -92,7 +91,6 @@ def grade_records(
     for record in records:
         questions.setdefault(record.question_id, []).append(record)
     amiss: dict[str, list[str]] = defaultdict(list)
-    amiss[UNUSED_GOLD] = [name for name in gold if name not in questions]
     graded: list[AnswerRecord] = []
     for name, answers in questions.items():
         chosen = _choose_answers(answers)

@@ -244,7 +244,6 @@ def test_records_are_graded_into_training_data(desk: Desk) -> None:
     assert {(row["question_id"], row["gold"]) for row in graded} == {("q0", "42"), ("q1", "7")}
     assert sorted(row["agent"] for row in graded) == ["a", "a", "b", "b", "c", "c"]
     assert "questions without a gold answer: 2 (q2, " in result.stdout
-    assert "gold answers of questions that nobody asked: 1 (q8)" in result.stdout
 
 
 @pytest.mark.parametrize("name", ["graded.csv", "graded.jsonl", "graded.parquet"])
@@ -314,7 +313,6 @@ def test_an_id_of_two_questions_is_left_out_and_named(desk: Desk) -> None:
         graded = {(row["question_id"], row["question"]) for row in csv.DictReader(file)}
     assert graded == {("q1", "And 7?")}  # case and blanks make no other question
     assert "ids of more than one question, left out: 1 (q0); " in result.stdout
-    assert "gold answers of questions that nobody asked" not in result.stdout
 
 
 @pytest.mark.parametrize(

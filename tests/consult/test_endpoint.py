@@ -127,7 +127,7 @@ def test_a_sound_answer_is_taken(chat: ChatServer, behaviour: str) -> None:
     assert reply.is_truncated is behaviour.startswith("cut")
 
 
-@pytest.mark.parametrize("behaviour", ["no-usage 42", "zero-usage 42", "mad-usage 42"])
+@pytest.mark.parametrize("behaviour", ["no-usage 42", "zero-usage 42"])
 def test_tokens_that_are_not_stated_are_estimated(chat: ChatServer, behaviour: str) -> None:
     chat.scripts["m"] = [behaviour]
     reply = respond(build_agent(chat.url))

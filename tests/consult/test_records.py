@@ -77,27 +77,3 @@ def test_a_place_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     (tmp_path / "answers.jsonl").touch()
     with pytest.raises(PlumblineError, match="records cannot be written"):
         AnswerRecords(tmp_path / name, "policy", "number").check_writable()
-
-
-def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
-    import resource
-
-    path = tmp_path / "answers.jsonl"
-    append(path)
-    size = path.stat().st_size
-
-    def fill() -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 100, size + 100))
-        import signal
-
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        with pytest.raises(PlumblineError, match="free the disk"):
-            append(path)
-
-    process = multiprocessing.get_context("fork").Process(target=fill)
-    process.start()
-    process.join()
-    assert process.exitcode == 0
-    assert path.stat().st_size == size
-    append(path)
-    assert len(read(path)) == 2
