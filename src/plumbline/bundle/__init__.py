@@ -3,7 +3,7 @@
 Nothing of a bundle is imported, or read by a library, before `verify` has looked at every byte.
 """
 
-from plumbline.bundle.loading import ensure_private, load
+from plumbline.bundle.loading import load
 from plumbline.bundle.seal_format import FORMAT, SEAL
 from plumbline.bundle.sealing import digest, seal
 from plumbline.bundle.verification import (
@@ -20,7 +20,6 @@ __all__ = [
     "SEAL",
     "check_code",
     "digest",
-    "ensure_private",
     "load",
     "num_bytes",
     "read_signature",

@@ -11,7 +11,6 @@ from plumbline.bundle.seal_format import MAX_FILES, PACKAGE, SEAL
 from plumbline.contract.errors import BundleError
 
 MAX_BYTES = 16 << 30  # of all files of a bundle
-CHUNK = 1 << 20
 
 
 @contextmanager
@@ -58,44 +57,10 @@ def measure_file(file: BufferedReader) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def is_private(folder: Path) -> bool:
-    """Whether only this user and root can change or replace what is in `folder`."""
-    try:
-        path = folder.resolve()
-        inside = [entry.lstat() for entry in path.rglob("*")]
-        if not all(map(_is_ours, [path.stat(), *inside])):
-            return False
-        return all(_has_protected_entries(parent.stat()) for parent in path.parents)
-    except OSError:
-        return False
-
-
-def copy_files(folder: Path, target: Path) -> None:
-    """Copy the plain files of `folder`, read-only, into the new private folder `target`."""
-    target.mkdir(mode=0o700)
-    with open_files(folder) as files:
-        try:
-            for name, file in files.items():
-                (target / name).parent.mkdir(mode=0o700, exist_ok=True)
-                _copy_file(file, target / name)
-        except OSError as error:
-            raise BundleError(
-                f"{folder}: cannot be copied to {target.parent} ({error.strerror})"
-            ) from None
-
-
 def create_private_file(path: Path) -> BufferedWriter:
     """Create a file that only this user can read, and none change."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     return BufferedWriter(os.fdopen(os.open(path, flags, 0o400), "wb", 0))
-
-
-def _copy_file(file: BufferedReader, target: Path) -> None:
-    left = measure_file(file)
-    with create_private_file(target) as copy:
-        while left and (chunk := file.read(min(CHUNK, left))):
-            copy.write(chunk)
-            left -= len(chunk)
 
 
 def _open_file(path: Path, name: str, folder: int) -> BufferedReader:
@@ -129,20 +94,3 @@ def _name_kind(mode: int) -> str:
     if stat.S_ISDIR(mode):
         return "a folder"
     return "a device, pipe or socket"
-
-
-def _is_ours(status: os.stat_result) -> bool:
-    writable = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return _is_owned(status) and not writable
-
-
-def _has_protected_entries(status: os.stat_result) -> bool:
-    """Whether a folder above keeps its entries from others.
-
-    In a sticky one, such as /tmp, only owners rename.
-    """
-    return _is_ours(status) or (_is_owned(status) and bool(status.st_mode & stat.S_ISVTX))
-
-
-def _is_owned(status: os.stat_result) -> bool:
-    return status.st_uid in (os.geteuid(), 0)

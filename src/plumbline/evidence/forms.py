@@ -70,16 +70,15 @@ def compare_export(
     columns: dict[str, list[Any]] = {}
     for name, values in subjects.inputs.items():
         columns[name] = [values[row] for row in picked]
-    with bundle.ensure_private(folder) as private:
-        bundle.require_digest(private, digest, folder)
-        try:
-            return task.models.compare_export(subjects.params, candidate, private, columns)
-        except (LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-            raise BundleError(
-                f"{folder}: its weights cannot be compared with its graph ({reason:.200}); train "
-                f"it again (dvc repro -f train@{candidate})"
-            ) from None
+    bundle.require_digest(folder, digest)
+    try:
+        return task.models.compare_export(subjects.params, candidate, folder, columns)
+    except (LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+        raise BundleError(
+            f"{folder}: its weights cannot be compared with its graph ({reason:.200}); train it "
+            f"again (dvc repro -f train@{candidate})"
+        ) from None
 
 
 def _describe_form(
