@@ -90,16 +90,6 @@ def test_each_worktree_merges_by_its_own_environment(merging: Checkout) -> None:
     assert digests(other) == {name: digest for name, digest in BASE.items() if name != "ingest"}
 
 
-def test_one_side_alone_is_not_taken_for_the_merge(merging: Checkout) -> None:
-    merging.run("git", "config", "merge.dvc-lock.driver", "false")
-    branches(merging, BASE | {"ingest": "2"}, BASE | {"ingest": "3"})
-    merging.run("git", "merge", "-q", "theirs", code=1)
-    assert digests(merging) == BASE | {"ingest": "2"}
-    said = merging.run("plumbline", "run", code=2).stderr
-    assert "dvc.lock: git calls it unmerged" in said
-    assert "Traceback" not in said
-
-
 def test_a_damaged_side_is_a_conflict_with_markers(merging: Checkout) -> None:
     merging.run("git", "switch", "-qc", "theirs")
     (merging.path / "dvc.lock").write_text("stages: [\n")

@@ -4,7 +4,6 @@ from pathlib import Path
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import scan_yaml
-from plumbline.process.lineage import ask_git
 
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
@@ -20,31 +19,23 @@ def check_pipeline() -> None:
 
 
 def check_lock() -> None:
-    """Raise ParamsError with file and line where dvc.lock cannot be read, or holds one side alone.
+    """Raise ParamsError with file and line where dvc.lock cannot be read.
 
     DVC writes it in place, so that a kill or a full disk may cut it off.
     """
     if not LOCK.exists():
         return
     _refuse_markers(LOCK)
-    if ask_git("ls-files", "--unmerged", "--", str(LOCK)):
-        raise ParamsError(
-            f"{LOCK}: git calls it unmerged, so it may hold one side alone; choose one by "
-            f"{CHOOSE.format(path=LOCK)}, then run again"
-        )
-    problem = _find_problem()
-    if problem is not None:
-        raise ParamsError(
-            f"{problem}; `git checkout {LOCK}` restores it, if it is in git; without it "
-            f"(`rm {LOCK}`) DVC finds the results of all stages in its cache"
-        )
-
-
-def _find_problem() -> str | None:
+    problem = f"{LOCK}: empty"
     try:
-        return None if scan_yaml(LOCK) else f"{LOCK}: empty"
+        if scan_yaml(LOCK):
+            return
     except ParamsError as error:
-        return str(error)
+        problem = str(error)
+    raise ParamsError(
+        f"{problem}; `git checkout {LOCK}` restores it, if it is in git; without it (`rm {LOCK}`) "
+        "DVC finds the results of all stages in its cache"
+    )
 
 
 def _refuse_markers(path: Path) -> None:
