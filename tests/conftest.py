@@ -20,7 +20,7 @@ from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
-from plumbline.registry.package import clean_run
+from plumbline.registry.package import rehearsal
 
 FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hundredths of a second
 
@@ -70,7 +70,7 @@ def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> N
         folder = commands.write_commands(shared / "warm", controller)
         checkouts.warm_commands[:] = [folder]
         install_blank_store(folder.parent)
-        clean_run.PYTHON = str(folder / "python")
+        rehearsal.PYTHON = str(folder / "python")
 
 
 @pytest.fixture(scope="session", autouse=True)

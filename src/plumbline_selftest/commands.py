@@ -34,7 +34,9 @@ def run_command(command: Command) -> None:
     elif command == "rollback":
         promotion.roll_back(model, None, REASON)
     elif command == "load":
-        with open_version(f"models:/{model}@{addresses.CHAMPION}", "predict") as champion:
+        with open_version(
+            f"models:/{model}@{addresses.CHAMPION}", require_journal=True
+        ) as champion:
             champion.load_predictor()
     elif command != "start":
         run_stage(command, params, task)

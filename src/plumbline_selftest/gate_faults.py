@@ -55,7 +55,7 @@ def _use_champion(site: FaultSite) -> None:
     """Evaluate the champion as it was evaluated, with its own params."""
     weak = read_params(get_faults_part(site.task), weaker=True)
     layout.PARAMS.write_text(weak, encoding="utf-8")
-    with open_version(f"models:/{site.params.registry.model}/1", "evaluate") as champion:
+    with open_version(f"models:/{site.params.registry.model}/1") as champion:
         exchange_bundle(site.candidate, champion.folder)
 
 

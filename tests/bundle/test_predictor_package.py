@@ -10,7 +10,7 @@ from typing import Any
 import mlflow
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.racing import TASK, save_package
+from tests.support.racing import TASK, rehearse
 from tests.support.serving.lines import Lines, register_as_measured, serving
 from tests.support.serving.models import line_task
 
@@ -18,7 +18,6 @@ from plumbline import bundle
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.task import Task
 from plumbline.process.files import digest_path, write_json
-from plumbline.registry.package import rehearsal
 
 CODE = {
     "__init__.py": "from .answers import load\n",
@@ -73,13 +72,6 @@ def test_each_bundle_has_its_own_modules(sealed: Path, tmp_path: Path) -> None:
         ("slope", "intercept"),
         (),
     ]
-
-
-def test_a_folder_that_others_can_write_to_is_copied_first(sealed: Path) -> None:
-    (sealed / "predictor").chmod(0o777)
-    with bundle.ensure_private(sealed) as private:
-        assert private != sealed
-        assert bundle.load(private).predict({"x": [1.0]}) == {"y": [3.0]}
 
 
 def change_a_module(folder: Path) -> str:
@@ -197,6 +189,5 @@ def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
 def test_its_package_answers_in_a_clean_process(sealed: Path, task: Task, tmp_path: Path) -> None:
     golden = tmp_path / "golden.json"
     write_json(golden, {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [3.0]}})
-    save_package(sealed, golden, task, tmp_path / "package")
-    asked = rehearsal.ask_package(tmp_path / "package", golden, task, bundle.digest(sealed))
+    asked = rehearse(sealed, golden, task)
     assert asked.problems == []

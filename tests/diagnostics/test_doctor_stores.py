@@ -6,7 +6,6 @@ import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pytest
@@ -16,7 +15,7 @@ from tests.support.damage import find_object, flip, hash_output, list_outputs
 from plumbline.contract import layout
 from plumbline.diagnostics.doctor import examine_stores
 from plumbline.process.files import read_json, write_json
-from plumbline.registry import journal_head, model_versions, promotion
+from plumbline.registry import journal_rules, model_versions
 from plumbline.registry.reader import addresses
 
 # MLflow, in this process, warns about its own libraries.
@@ -59,13 +58,6 @@ def append(path: Path, text: str = "x") -> None:
     path.chmod(0o644)
     with path.open("a") as file:
         file.write(text)
-
-
-def register(client: Any, version: str) -> None:
-    """Let the journal say what `register` says of a version."""
-    tags = client.get_model_version("line", version).tags
-    digests = (tags[addresses.BUNDLE_TAG], tags[addresses.EVIDENCE_TAG])
-    promotion.record_registration("line", version, *digests, "a test")
 
 
 def test_all_is_well(clean: Checkout) -> None:
@@ -185,7 +177,7 @@ def test_an_alias_that_was_moved_or_is_gone(clean: Checkout) -> None:
     assert "made version 1 champion" in said
     client.delete_model_version("line", two)
     client.delete_registered_model_alias("line", addresses.CHAMPION)
-    client.delete_registered_model_tag("line", journal_head.HEAD_TAG)
+    client.delete_registered_model_tag("line", journal_rules.HEAD_TAG)
     (said,) = select(faults(), "champion:")
     title = "line: the journal says version 1, the registry has none -> `plumbline journal line`"
     assert title in said

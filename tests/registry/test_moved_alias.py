@@ -115,7 +115,7 @@ def test_a_stock_client_loads_the_same_bytes_that_are_served(here: Path) -> None
     accept("2")
     address = f"models:/{NAME}@champion"
     stored = find_stored_bundle(address)
-    with open_version(address, "predict") as opened:
+    with open_version(address, require_journal=True) as opened:
         assert digest_path(stored / layout.BUNDLE_SEAL) == opened.bundle
         ours = opened.load_predictor().predict({"x": [0.0, 1.0]})
     theirs = mlflow.pyfunc.load_model(address).predict(pd.DataFrame({"x": [0.0, 1.0]}))

@@ -2,20 +2,18 @@
 
 import dataclasses
 import json
-import os
-import shutil
 import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.support.racing import TASK, save_package
+from tests.support.racing import TASK, rehearse
 
 from plumbline import bundle
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Task
 from plumbline.process.files import write_json
-from plumbline.registry.package import clean_run, rehearsal
+from plumbline.registry.package import rehearsal
 from plumbline.registry.package.rehearsal import Call
 
 pytestmark = pytest.mark.filterwarnings(
@@ -45,26 +43,23 @@ class Odd:
 ROWS = [float(number) for number in range(64)]
 
 
-def package(root: Path, load: str = "pass", answer: str = "2 * x") -> tuple[Path, str, Task]:
-    """Package a bundle whose predictor is ODD; return the package and the bundle's digest."""
+def build(root: Path, load: str = "pass", answer: str = "2 * x") -> Task:
+    """Seal a bundle whose predictor is ODD; return its task."""
     code = root / "predictor.py"
     code.write_text(ODD.format(load=load, answer=answer), encoding="utf-8")
     task = dataclasses.replace(TASK, predictor=code)
     (root / "model").mkdir()
     (root / "model/weights.json").write_text("{}", encoding="utf-8")
-    digest = bundle.seal(root / "model", task, "closed")
+    bundle.seal(root / "model", task, "closed")
     write_json(
         root / "golden.json", {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [2.0]}}
     )
-    save_package(root / "model", root / "golden.json", task, root / "package")
-    return root / "package", digest, task
+    return task
 
 
-def rehearse(root: Path, digest: str, task: Task) -> rehearsal.Rehearsal:
+def ask(root: Path, task: Task) -> rehearsal.Rehearsal:
     calls = [Call({"x": ROWS}, {}, [json.dumps({"y": 2 * x}) for x in ROWS])]
-    return rehearsal.ask_package(
-        root / "package", root / "golden.json", task, digest, calls, {"x": [1e6]}, row_ms=10.0
-    )
+    return rehearse(root / "model", root / "golden.json", task, calls, {"x": [1e6]}, 10.0)
 
 
 @pytest.fixture
@@ -77,9 +72,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_sound_package_repeats_every_row(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clean_run, "PYTHON", sys.executable)  # no fork: the process is tested
-    _, digest, task = package(here)
-    result = rehearse(here, digest, task)
+    monkeypatch.setattr(rehearsal, "PYTHON", sys.executable)  # no fork: the process is tested
+    task = build(here)
+    result = ask(here, task)
     assert result.problems == []
     assert (result.num_rows, result.num_singles) == (64, rehearsal.NUM_SINGLES)
     assert result.longest_ms is not None
@@ -109,69 +104,35 @@ def test_an_answer_that_depends_on_anything_but_the_row_is_seen(
 ) -> None:
     monkeypatch.setenv("SECRET", "known to the checkout")
     answer, problem = WRONG[what]
-    _, digest, task = package(here, answer=answer)
-    assert problem in " ".join(rehearse(here, digest, task).problems)
+    task = build(here, answer=answer)
+    assert problem in " ".join(ask(here, task).problems)
 
 
 def test_a_package_that_answers_what_it_has_to_refuse_is_seen(here: Path) -> None:
     answer_all = "lambda self, columns, **params: {'y': [2 * (x or 0) for x in columns['x']]}"
-    _, digest, task = package(here, load=f"Odd.predict = {answer_all}")
-    problems = rehearse(here, digest, task).problems
+    task = build(here, load=f"Odd.predict = {answer_all}")
+    problems = ask(here, task).problems
     assert len(problems) == len(task.faulty)
     assert all("instead of refusing it" in problem for problem in problems)
 
 
 def test_a_package_is_imported_only_if_the_task_requires_it(here: Path) -> None:
-    _, digest, task = package(here, load="import yaml, tokenizers")  # MLflow requires yaml
+    task = build(here, load="import yaml, tokenizers")  # MLflow requires yaml
     with pytest.raises(BundleError, match=r"clean process: .*import of tokenizers halted"):
-        rehearse(here, digest, task)
+        ask(here, task)
     declared = dataclasses.replace(task, requirements=("tokenizers",))
-    assert rehearse(here, digest, declared).problems == []
-
-
-@pytest.mark.parametrize("where", ["package", "evidence"])
-def test_nothing_of_another_bundle_is_run(where: str, here: Path) -> None:
-    canary = here / "canary"
-    _, digest, task = package(here, load=f"open({str(canary)!r}, 'w').close()")
-    other = "0" * 64 if where == "evidence" else digest
-    if where == "package":
-        (here / "package/artifacts/bundle/weights.json").write_text('{"slope": 1}')
-        bundle.seal(here / "package/artifacts/bundle", task, "closed")
-    with pytest.raises(BundleError, match=r"bundle digest mismatch: expected .*was measured"):
-        rehearse(here, other, task)
-    assert not canary.exists()
+    assert ask(here, declared).problems == []
 
 
 def test_a_package_that_takes_longer_is_refused_with_the_limit(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(clean_run, "FLOOR_S", 1)
-    _, digest, task = package(here, load="import time; time.sleep(60)")
+    monkeypatch.setattr(rehearsal, "FLOOR_S", 1)
+    task = build(here, load="import time; time.sleep(60)")
     with pytest.raises(
         BundleError, match=r"did not answer within 4 s .* 10\.0 ms a row .* 64 rows"
     ):
-        rehearse(here, digest, task)
-
-
-def test_a_package_that_ends_its_process_is_refused(here: Path) -> None:
-    _, digest, task = package(here, load="os._exit(0)")
-    with pytest.raises(BundleError, match="ended its process before it had answered"):
-        rehearse(here, digest, task)
-
-
-def test_a_package_with_a_pipe_is_refused(here: Path) -> None:
-    folder, digest, task = package(here)
-    os.mkfifo(folder / "artifacts/bundle/pipe")
-    with pytest.raises(BundleError, match="pipe"):
-        rehearse(here, digest, task)
-
-
-def test_a_package_is_left_as_it_was(here: Path) -> None:
-    folder, digest, task = package(here)
-    before = {path: path.stat().st_mode for path in folder.rglob("*")}
-    rehearse(here, digest, task)
-    assert {path: path.stat().st_mode for path in folder.rglob("*")} == before
-    shutil.rmtree(folder)
+        ask(here, task)
 
 
 def test_every_row_is_planned_once_in_random_batches() -> None:

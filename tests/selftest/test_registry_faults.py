@@ -34,7 +34,7 @@ class RegistrySite:
         elif command == "rollback":
             promotion.roll_back(NAME, None, "a test")
         else:
-            with open_version(f"models:/{NAME}@champion", "predict") as champion:
+            with open_version(f"models:/{NAME}@champion", require_journal=True) as champion:
                 champion.load_predictor()
 
 

@@ -15,10 +15,10 @@ from tests.support.evidence import describe_gates
 from plumbline import bundle
 from plumbline.contract.task import Field, Metric, Signature, Task
 from plumbline.process.files import digest_path, write_json
-from plumbline.registry import journal_head, model_versions, promotion
+from plumbline.registry import journal_rules, model_versions, promotion
 from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Entry
-from plumbline.registry.package import clean_process, packaging
+from plumbline.registry.package import packaging, rehearsal
 from plumbline.registry.reader import addresses
 from plumbline.tracking import mlflow_client
 
@@ -95,23 +95,23 @@ def log_version(name: str, task: Task, folder: Path, changes: dict[str, Any]) ->
     return version
 
 
-def save_package(folder: Path, golden: Path, task: Task, target: Path) -> None:
-    """Write the package of a bundle as evaluate does."""
+def rehearse(folder: Path, golden: Path, task: Task, *asked: Any) -> rehearsal.Rehearsal:
+    """Ask the package of a bundle in a clean process."""
     with tempfile.TemporaryDirectory() as private:
         described = packaging.describe_package(folder, golden, task, Path(private))
-        clean_process.save_package(str(target), described)
+        return rehearsal.ask_package(described, golden, task, *asked)
 
 
 def record_registration(version: str, bundle: str, evidence: str, name: str = NAME) -> Entry:
     """Let the journal say that a version was registered."""
     with open_desk(name) as desk:
-        return promotion.record_registration(desk, version, bundle, evidence, "it is better.")
+        return promotion.record_ruling(desk, "registered", version, bundle, evidence, "a test")
 
 
 def record_verdict(action: Literal["refuse", "keep"], *facts: str, name: str = NAME) -> Entry:
     """Let the journal refuse or keep a bundle: version, bundle, evidence and reason."""
     with open_desk(name) as desk:
-        return promotion.record_verdict(desk, action, *facts)
+        return promotion.record_ruling(desk, action, *facts)
 
 
 def make_first_champion(version: str, name: str = NAME) -> Entry | None:
@@ -128,9 +128,8 @@ def empty_journal() -> int:
     client = model_versions.connect_registry()
     if model_versions.find_alias_holder(client, NAME, addresses.CHAMPION):
         client.delete_registered_model_alias(NAME, addresses.CHAMPION)
-    for tag in (journal_head.HEAD_TAG, journal_head.INTENT_TAG):
-        for name in model_versions.read_model_tags(client, tag):
-            client.delete_registered_model_tag(name, tag)
+    for name in model_versions.read_model_tags(client, journal_rules.HEAD_TAG):
+        client.delete_registered_model_tag(name, journal_rules.HEAD_TAG)
     versions = client.search_model_versions(f"name = '{NAME}'")
     for version in sorted(versions, key=lambda version: int(version.version)):
         tags = (version.tags[addresses.BUNDLE_TAG], version.tags[addresses.EVIDENCE_TAG])

@@ -1,9 +1,10 @@
 """Sign bundles with a key, in the form of OpenSSF Model Signing: who vouches for one."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.errors import BundleError, ParamsError
 
@@ -12,6 +13,20 @@ if TYPE_CHECKING:
 
 NAME = "bundle.sig"  # beside a version, among what its run keeps
 MAX_BYTES = 1 << 20
+
+
+def find_key(variable: Literal["PLUMBLINE_PRIVATE_KEY", "PLUMBLINE_PUBLIC_KEY"]) -> Path | None:
+    """The PEM file that a variable of the environment names, or None.
+
+    `register` signs with the private key; only what the owner of the public one signed is used.
+    ParamsError where the variable is empty: that would sign or check nothing, without a word.
+    """
+    path = os.environ.get(variable)
+    if path is None:
+        return None
+    if not path.strip():
+        raise ParamsError(f"{variable} is empty: name a PEM file, or unset it to use no signatures")
+    return Path(path)
 
 
 def write_signature(folder: Path, key: Path, target: Path) -> None:

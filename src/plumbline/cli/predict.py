@@ -61,7 +61,7 @@ def predict(
     columns = _parse_rows(task, rows)
     chosen = parse_inference_params(set_, task.signature.params)
     address = model or f"models:/{params.registry.model}@champion"
-    with open_version(address, "predict") as version:
+    with open_version(address, require_journal=True) as version:
         if version.task != task.name:
             raise PlumblineError(
                 f"{version.registered.label} is of the task {version.task}, params.yaml names "

@@ -75,7 +75,7 @@ def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> Champion
     entry = promotion.find_compared_champion(name)
     if entry is None:
         return None
-    with open_version(f"models:/{name}/{entry.version}", "evaluate") as opened:
+    with open_version(f"models:/{name}/{entry.version}") as opened:
         journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()

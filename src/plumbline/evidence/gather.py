@@ -84,7 +84,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         checks={check.name: check.severity for check in checks},
         leaks=tuple(task.expectations.find_leaks(params, layout.EXAMPLES)),
         look=LookFacts(
-            use.question, use.split, look.number, look.plan, look.first_plan, look.num_splits
+            use.question, use.split, look.number, use.plan, look.first_plan, look.num_splits
         ),
     )
     return Subjects(

@@ -104,11 +104,11 @@ def rehearse_winner(
     longest = task.scoring.build_longest_input(predictor)
     calls, row_ms = recording.read_calls(), winner.latency_ms["one_p95"]
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        path, package = Path(private, layout.GOLDEN.name), Path(private, "package")
+        path = Path(private, layout.GOLDEN.name)
         write_json(path, golden)
         described = describe_package(folder, path, task, Path(private))
         bundle.require_digest(Path(described["artifacts"]["bundle"]), digest, folder)
-        return ask_package(package, path, task, digest, calls, longest, row_ms, described)
+        return ask_package(described, path, task, calls, longest, row_ms)
 
 
 def _list_rows(answers: dict[str, list[Any]]) -> list[str]:

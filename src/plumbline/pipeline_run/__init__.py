@@ -15,8 +15,7 @@ from plumbline.process import dvc_lock
 from plumbline.process.checkout_lock import lock_run
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated
-from plumbline.registry import journal, local_files, signing
-from plumbline.registry.reader import contents
+from plumbline.registry import journal, local_files
 from plumbline.tracking.delivery import deliver_meanwhile
 
 KILLED = 137  # what a shell says of a stage that got SIGKILL
@@ -131,7 +130,10 @@ def require_settings(targets: Sequence[str]) -> None:
         journal.find_journal_uri()
     except JournalError as error:
         raise ParamsError(str(error)) from None
-    private_key, public_key = signing.find_private_key(), contents.find_public_key()
+    private_key, public_key = (
+        signatures.find_key("PLUMBLINE_PRIVATE_KEY"),
+        signatures.find_key("PLUMBLINE_PUBLIC_KEY"),
+    )
     if private_key is not None:
         signatures.check_private_key(private_key)
     if public_key is not None:

@@ -1,10 +1,9 @@
 """One desk for every decision on a model: lock, journal, heads and alias, each read once.
 
-A move is written in this order: the registry records that it will come (its intent), the journal
-gets the entry, then the alias moves, then champion.json, and at last the registry records the
-entry's number and seal (its head). If a crash comes between, the next desk finishes the move, if it
-was announced: an entry that somebody appended to the journal is not finished. An alias that is
-anywhere else was changed outside plumbline, and everything stops until a person has looked.
+A move is written in this order: the journal gets the entry, then the alias moves, then
+champion.json, and at last the registry records the entry's number and seal (its head). If a crash
+comes between, the next desk finishes the move. An alias that is anywhere else was changed outside
+plumbline, and everything stops until a person has looked.
 """
 
 from collections.abc import Iterator
@@ -14,16 +13,14 @@ from typing import TYPE_CHECKING
 from plumbline.contract.errors import JournalIntegrityError, RegistryError
 from plumbline.registry import champion_pin, journal, local_files, model_versions
 from plumbline.registry.journal import Decision, Entry, Journal
-from plumbline.registry.journal_head import (
+from plumbline.registry.journal_rules import (
     HEAD_TAG,
-    INTENT_TAG,
+    NO_CHAMPION,
+    find_last_move,
     format_head,
-    format_intent,
-    is_intended,
     is_unrecorded,
     require_whole_journal,
 )
-from plumbline.registry.journal_rules import NO_CHAMPION, build_forgery_error, find_last_move
 from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.tracking import store_errors
 
@@ -51,7 +48,7 @@ class Desk:
         return find_last_move(self.entries)
 
     def move(self, decision: Decision) -> Entry:
-        """Write a decision that moves the champion: announced first, then journal and registry.
+        """Write a decision that moves the champion to journal and registry.
 
         Nothing is written where champion.json is damaged, or knows an entry that the journal lacks.
         """
@@ -59,8 +56,6 @@ class Desk:
             pin = champion_pin.read_pins().get(self.model)
             if pin:
                 champion_pin.require_decision(self.model, pin, self.journal)
-        intent = format_intent(decision, self.journal[-1] if self.journal else None)
-        self.client.set_registered_model_tag(self.model, INTENT_TAG, intent)
         entry = self._append(decision)
         self._apply(entry)
         return entry
@@ -90,8 +85,6 @@ class Desk:
             self._require_model()
         last = self.champion
         cut_off = last if last and is_unrecorded(last, head) else None
-        if cut_off:
-            self._require_sound_move(cut_off)
         holder = model_versions.find_alias_holder(self.client, self.model, CHAMPION)
         alias = str(holder.version) if holder else NO_CHAMPION
         expected = last.version if last else NO_CHAMPION
@@ -122,19 +115,6 @@ class Desk:
         if versions and not model_versions.has_model(self.client, self.model):
             raise local_files.build_loss_error(self.model, versions[-1])
 
-    def _require_sound_move(self, move: Entry) -> None:
-        """Require that plumbline announced a move that was cut off: it was allowed then.
-
-        JournalIntegrityError where it did not.
-        """
-        intent = model_versions.read_model_tags(self.client, INTENT_TAG).get(self.model)
-        if not is_intended(move, intent):
-            raise build_forgery_error(
-                move,
-                "the registry was not told before that it would come (or the registry was restored "
-                f"from an older backup: then restore it to at least entry {move.number})",
-            )
-
 
 @contextmanager
 def open_desk(model: str, *, accept_alias: bool = False) -> Iterator[Desk]:
@@ -157,18 +137,16 @@ def open_desk(model: str, *, accept_alias: bool = False) -> Iterator[Desk]:
 
 
 def _build_alias_error(model: str, alias: str, champion: str) -> JournalIntegrityError:
+    back = f"set `champion` back to version {champion}"
     if champion == NO_CHAMPION:
-        found = f"{model}: version {alias} is champion, but no decision made it so"
         back = "remove the alias"
-    else:
-        found = (
-            f"{model}: the journal says that version {champion} is champion, the registry says "
-            f"{alias}: the alias was changed outside plumbline"
-        )
-        back = f"set `champion` back to version {champion}"
-    if alias == NO_CHAMPION:
-        return JournalIntegrityError(f"{found}; {back}")
-    return JournalIntegrityError(
-        f"{found}; {back}, then `plumbline promote` asks whether it may be champion; or accept the "
-        f"move: `plumbline promote {model} {alias} --expect {champion} --override --reason WHY`"
+    message = (
+        f"{model}: the champion is {champion} in the journal, {alias} in the registry: the alias "
+        f"was changed outside plumbline; {back}"
     )
+    if alias != NO_CHAMPION:
+        message += (
+            ", then `plumbline promote` asks whether it may be champion; or accept the move: "
+            f"`plumbline promote {model} {alias} --expect {champion} --override --reason WHY`"
+        )
+    return JournalIntegrityError(message)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 START = "0" * 64
 CONNECT_TIMEOUT_S = 10
 # What SQLite says, as of a database that does not answer, where it read one that was changed.
-DAMAGE = ("no such table", "no such column", "Could not decode")
-# Addresses of databases that keep what is written: SQLite keeps nothing without a file.
-KEPT = re.compile(r"postgresql(\+\w+)?://|sqlite:///(?!:memory:|file:|\?)[^?]")
+DAMAGE = ("no such table", "no such column")
+# Addresses of databases that keep what is written.
+KEPT = re.compile(r"postgresql(\+\w+)?://|sqlite:///[^:?]")
 WANTED = (
     "expected one like postgresql+psycopg2://USER:PASSWORD@HOST:PORT/DATABASE, or "
     "sqlite:////FOLDER/journal.db"
@@ -105,18 +105,10 @@ class Journal:
         return [entry for entry in entries if model in (None, entry.model)]
 
     def read_unchecked_entries(self) -> list[Entry]:
-        """Read all entries without a check, to look for damage.
-
-        JournalIntegrityError where a text in it cannot be read as one.
-        """
+        """Read all entries without a check, to look for damage."""
         query = self._table.select().order_by(self._table.c.number)
-        try:
-            with self.connection.begin():
-                return [Entry(**row) for row in self.connection.execute(query).mappings()]
-        except UnicodeDecodeError as error:
-            raise JournalIntegrityError(
-                f"the journal is damaged (not UTF-8: {error.reason}); restore it from a backup"
-            ) from None
+        with self.connection.begin():
+            return [Entry(**row) for row in self.connection.execute(query).mappings()]
 
     def append(self, decision: Decision) -> Entry:
         """Add a decision; it is durable when this returns."""
@@ -268,8 +260,7 @@ def _build_table() -> "Table":
 
 def _compute_seal(entry: Entry) -> str:
     content = {key: value for key, value in asdict(entry).items() if key != "seal"}
-    # A damaged database may hold bytes in place of text: they get a hash as well, another one.
-    text = json.dumps(content, sort_keys=True, default=repr)
+    text = json.dumps(content, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

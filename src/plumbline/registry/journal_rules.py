@@ -1,6 +1,12 @@
-"""What the journal allows: checks of a decision against the entries before it, and nothing else."""
+"""What the journal allows, and whether it is whole: checks of entries, and nothing else.
 
-from collections.abc import Sequence
+A chain of hashes does not show that its end is missing. The head does: the last entry, as the
+registry recorded it beside the entry's model. An entry is sealed over all entries before it, of
+whichever model: the newest head of all models is that of the whole journal.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
 
 from plumbline.contract.errors import (
     BundleError,
@@ -12,6 +18,8 @@ from plumbline.contract.errors import (
 from plumbline.registry.journal import Decision, Entry
 
 NO_CHAMPION = "none"
+HEAD_TAG = "plumbline.journal"
+HEAD = re.compile(r"(\d{1,18}):.*", re.ASCII)
 RULINGS = ("registered", "keep", "refuse")  # what `register` writes about a bundle
 
 
@@ -75,13 +83,43 @@ def list_rulings(bundle: str, entries: Sequence[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry.action in RULINGS and entry.bundle == bundle]
 
 
-def build_forgery_error(move: Entry, reason: str) -> JournalIntegrityError:
-    """Build the error for a move in the journal that plumbline did not write."""
-    return JournalIntegrityError(
-        f"{move.model}: journal entry {move.number} ({move.action} of version {move.version}) was "
-        f"not written by plumbline: {reason}. The champion was not changed; restore the journal "
-        "from a backup, and find out who can write to it"
-    )
+def format_head(entry: Entry) -> str:
+    """Return the number and seal of an entry, as the registry records them."""
+    return f"{entry.number}:{entry.seal}"
+
+
+def parse_head(model: str, head: str | None) -> int:
+    """Return the number of the entry in a head; JournalIntegrityError where somebody edited it."""
+    match = HEAD.fullmatch(head or "")
+    if match is None:
+        raise JournalIntegrityError(
+            f"{model}: the tag {HEAD_TAG} of the model in the registry is damaged: expected "
+            f"NUMBER:SEAL, found {head!r:.42}; restore the registry from a backup"
+        )
+    return int(match[1])
+
+
+def is_unrecorded(move: Entry, head: str | None) -> bool:
+    """Whether a crash came between journal and registry.
+
+    The last `move` of the journal is newer than `head`, the last entry that the registry recorded.
+    JournalIntegrityError where the head is damaged.
+    """
+    return head is None or parse_head(move.model, head) < move.number
+
+
+def require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str | None]) -> None:
+    """Raise JournalIntegrityError where `entries` lack one that a head names, or that is damaged.
+
+    `entries` are those of the models of which `heads` has what the registry recorded; None where it
+    recorded nothing of a model.
+    """
+    present = {None, *map(format_head, entries)}
+    missing = [parse_head(model, head) for model, head in heads.items() if head not in present]
+    if missing:
+        raise JournalIntegrityError(
+            f"{name}: the journal ends before entry {min(missing)}; restore it from a backup"
+        )
 
 
 def _require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
@@ -95,18 +133,13 @@ def _require_as_chosen(decision: Decision, earlier: Sequence[Entry]) -> None:
             f"{decision.model}: version {decision.version} never was champion; "
             "use `plumbline promote`"
         )
-    if decision.bundle != entry.bundle:
-        difference = "bundle"
-    elif decision.evidence != entry.evidence:
-        difference = "evidence"
-    else:
-        return
-    raise BundleError(
-        f"{_label(decision)}: its {difference} is not the one that journal entry {entry.number} "
-        "made champion; it was exchanged outside plumbline. Nothing was changed. Restore the "
-        "version from a backup, or go back further: "
-        f"`plumbline rollback {decision.model} --to VERSION`"
-    )
+    if (decision.bundle, decision.evidence) != (entry.bundle, entry.evidence):
+        raise BundleError(
+            f"{_label(decision)}: its bundle or evidence is not the one that journal entry "
+            f"{entry.number} made champion; it was exchanged outside plumbline. Nothing was "
+            "changed. Restore the version from a backup, or go back further: "
+            f"`plumbline rollback {decision.model} --to VERSION`"
+        )
 
 
 def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:

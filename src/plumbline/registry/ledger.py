@@ -10,7 +10,7 @@ Looks are a table of their own in the journal's database.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -45,16 +45,16 @@ class SplitUse:
     question: str  # digest of everything that was measured on it
     split: str  # digest of the split
     plan: str  # for how many uses, at which confidence
-    sketch: SplitSketch = field(default=SplitSketch(0, b""), kw_only=True)  # of its rows
+    sketch: SplitSketch = SplitSketch(0, b"")  # of its rows
 
 
 @dataclass(frozen=True)
-class Look(SplitUse):
-    """The use that an evaluation makes of a test split."""
+class Look:
+    """Which use of a test split an evaluation makes."""
 
     number: int  # of the use, from 1
     first_plan: str  # the plan at the first use
-    num_splits: int = 1  # that count as this one, with itself
+    num_splits: int  # that count as this one, with itself
 
 
 def record_look(model: str, use: SplitUse) -> Look:
@@ -75,12 +75,8 @@ def count_look(known: Sequence[SplitUse], use: SplitUse) -> Look:
     uses.append(use)
     questions = list(dict.fromkeys(earlier.question for earlier in uses))
     return Look(
-        use.question,
-        use.split,
-        use.plan,
         number=questions.index(use.question) + 1,
         first_plan=uses[0].plan,
-        sketch=use.sketch,
         num_splits=len({earlier.split for earlier in uses}),
     )
 

@@ -7,6 +7,7 @@ and the journal still says that versions were registered.
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from plumbline.contract.errors import RegistryError
@@ -36,42 +37,33 @@ def require_local_models() -> None:
 
     For other stores `register` asks.
     """
-    query = "SELECT model, version FROM plumbline_journal WHERE version != '' ORDER BY number"
-    known, last = _ask_both("SELECT name FROM registered_models", query)
-    for name, version in last:
-        if (name,) not in known:
+    known, decided = _read_models()
+    for name, version in decided:
+        if version and name not in known:
             raise build_loss_error(name, version)
 
 
 def is_new(name: str) -> bool:
     """Whether these files show that nobody registered or decided anything of a model."""
+    known, decided = _read_models()
+    return _is_local() and name not in known and name not in dict(decided)
+
+
+def _read_models() -> tuple[set[str], list[tuple[str, str]]]:
+    """Read the registry's models, and model and version of each decision; none from elsewhere."""
     if not _is_local():
-        return False
-    known, decided = _ask_both(
-        "SELECT name FROM registered_models", "SELECT model FROM plumbline_journal"
-    )
-    return (name,) not in [*known, *decided]
+        return set(), []
+    known = _ask(store_location.find_uri(), "SELECT name FROM registered_models")
+    query = "SELECT model, version FROM plumbline_journal ORDER BY number"
+    return {name for (name,) in known}, _ask(journal.find_journal_uri(), query)
 
 
 def _is_local() -> bool:
-    return store_location.find_uri().startswith(SQLITE) and _find_journal().startswith(SQLITE)
+    is_file = store_location.find_uri().startswith(SQLITE)
+    return is_file and journal.find_journal_uri().startswith(SQLITE)
 
 
-def _find_journal() -> str:
-    try:
-        return journal.find_journal_uri()
-    except RegistryError:
-        return ""
-
-
-def _ask_both(of_registry: str, of_journal: str) -> tuple[list[tuple[str, ...]], ...]:
-    """Return what the registry says, and what the journal does; nothing where one is elsewhere."""
-    if not _is_local():
-        return [], []
-    return _ask(store_location.find_uri(), of_registry), _ask(_find_journal(), of_journal)
-
-
-def _ask(uri: str, query: str) -> list[tuple[str, ...]]:
+def _ask(uri: str, query: str) -> list[Any]:
     """Return the rows of a query; none where there is no such database or table."""
     path = store_location.locate_database(uri)
     if not path.exists():

@@ -4,7 +4,7 @@ Versions are opened without MLflow: see `plumbline.registry.reader`.
 """
 
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract.errors import RegistryError
 from plumbline.process.files import digest_path
 from plumbline.registry.reader import artifacts
-from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG, describe_registry
+from plumbline.registry.reader.addresses import GOLDEN_TAG, describe_registry
 from plumbline.registry.reader.stores import connect_store
 from plumbline.tracking import mlflow_client, store_errors, store_location
 
@@ -42,16 +42,6 @@ def connect_registry() -> "MlflowClient":
     return client
 
 
-def find_with_bundle(
-    client: "MlflowClient", name: str, numbers: Sequence[str], bundle: str
-) -> Any | None:
-    """Find the last of the versions `numbers` that exists and is tagged with this bundle."""
-    versions = client.search_model_versions(f"name = '{name}' and tags.`{BUNDLE_TAG}` = '{bundle}'")
-    by_number = {str(version.version): version for version in versions}
-    present = [number for number in numbers if number in by_number]
-    return by_number[present[-1]] if present else None
-
-
 def has_model(client: "MlflowClient", name: str) -> bool:
     """Whether the registry knows a model of this name."""
     return bool(client.search_registered_models(f"name = '{name}'"))
@@ -59,15 +49,8 @@ def has_model(client: "MlflowClient", name: str) -> bool:
 
 def ensure_model(client: "MlflowClient", name: str) -> None:
     """Add the model `name` without a version, where the registry does not know it."""
-    from mlflow.exceptions import MlflowException
-
-    if has_model(client, name):
-        return
-    try:
+    if not has_model(client, name):
         client.create_registered_model(name)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
 
 
 def read_model_tags(client: "MlflowClient", key: str) -> dict[str, str]:

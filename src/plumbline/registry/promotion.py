@@ -16,6 +16,8 @@ from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
 
+Ruling = Literal["registered", "keep", "refuse"]
+
 
 def bootstrap_champion(desk: Desk, version: str) -> Entry | None:
     """Make `version` the first champion of a model; None where there is a champion already."""
@@ -90,30 +92,16 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
         address = f"models:/{name}/{version}"
         decision = _build_decision(find_version(address), champion, "rollback", reason)
         require_allowed(decision, desk.entries)  # before any of its files is read
-        with open_version(address, "rollback") as opened:
+        with open_version(address) as opened:
             if _build_decision(opened.registered, champion, "rollback", reason) != decision:
                 raise RegistryError(f"{name}: version {version} was changed meanwhile; look again")
             opened.load_predictor()
         return desk.move(decision)
 
 
-def record_registration(desk: Desk, version: str, bundle: str, evidence: str, reason: str) -> Entry:
-    """Record that `register` added a version, or gave it new evidence; repeated, it is one entry.
-
-    Only what is recorded here may be promoted.
-    """
-    rulings = list_rulings(bundle, desk.entries)
-    decisive = [entry for entry in rulings if entry.action != "keep"]
-    if decisive:
-        last = decisive[-1]
-        if (last.action, last.version, last.evidence) == ("registered", version, evidence):
-            return last
-    return desk.note(Decision(desk.model, "registered", version, "", bundle, evidence, reason))
-
-
-def record_verdict(
+def record_ruling(
     desk: Desk,
-    action: Literal["refuse", "keep"],
+    action: Ruling,
     version: str,
     bundle: str,
     evidence: str,
@@ -121,11 +109,15 @@ def record_verdict(
 ) -> Entry:
     """Record what `register` decides on a bundle without moving the champion.
 
-    Repeated, it is one entry; but a new one where the bundle was ruled on otherwise meanwhile.
+    Repeated, it is one entry; but a new one where the bundle was ruled on otherwise meanwhile. Only
+    a version that was `registered` may be promoted: it stays so when it is kept.
     """
     rulings = list_rulings(bundle, desk.entries)
-    if rulings and (rulings[-1].action, rulings[-1].evidence) == (action, evidence):
-        return rulings[-1]
+    if action == "registered":
+        rulings = [entry for entry in rulings if entry.action != "keep"]
+    for last in rulings[-1:]:
+        if (last.action, last.version, last.evidence) == (action, version, evidence):
+            return last
     return desk.note(Decision(desk.model, action, version, "", bundle, evidence, reason))
 
 

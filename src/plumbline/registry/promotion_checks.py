@@ -14,7 +14,7 @@ from plumbline.registry.reader.stores import RegisteredVersion
 
 def verify_version(name: str, version: str) -> tuple[RegisteredVersion, dict[str, Any]]:
     """Return a version and its evidence, once files and evidence are those that its tags name."""
-    with open_version(f"models:/{name}/{version}", "promote") as opened:
+    with open_version(f"models:/{name}/{version}") as opened:
         opened.load_predictor()
         return opened.registered, opened.evidence
 
@@ -69,18 +69,13 @@ def refuse_other_comparison(
     name: str, version: str, evidence: dict[str, Any], champion: Entry | None
 ) -> None:
     """Refuse evidence that compares a version with another champion than the present one."""
-    compared = evidence.get("champion")
-    compared_version, compared_bundle = NO_CHAMPION, None
-    if compared:
-        compared_version, compared_bundle = str(compared["version"]), compared.get("bundle")
-    present_version, present_bundle = NO_CHAMPION, None
-    if champion:
-        present_version, present_bundle = champion.version, champion.bundle
-    if (compared_version, compared_bundle) == (present_version, present_bundle):
+    compared = evidence.get("champion") or {"version": NO_CHAMPION}
+    before = (str(compared["version"]), compared.get("bundle"))
+    now = (champion.version, champion.bundle) if champion else (NO_CHAMPION, None)
+    if before == now:
         return
-    same_number = compared_version == present_version
-    note = " (another bundle of that number)" if same_number else ""
+    note = " (another bundle of that number)" if before[0] == now[0] else ""
     raise RegistryError(
-        f"{name}: version {version} was compared with champion {compared_version}, the champion is "
-        f"{present_version}{note}; run `plumbline champion {name} --pin`, then `dvc repro`"
+        f"{name}: version {version} was compared with champion {before[0]}, the champion is "
+        f"{now[0]}{note}; run `plumbline champion {name} --pin`, then `dvc repro`"
     )

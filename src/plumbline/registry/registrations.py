@@ -1,21 +1,17 @@
 """Find the version of a bundle, and remove what a killed `register` left in MLflow."""
 
 import logging
-import shutil
 import socket
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from plumbline.process.running import is_running
-from plumbline.registry import model_versions
 from plumbline.registry.desk import Desk
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.tracking import store_errors, store_location
 from plumbline.tracking.records import FOLDER_TAG, PROCESS_TAG
 
 if TYPE_CHECKING:
-    from mlflow.entities import LoggedModel, Run
+    from mlflow.entities import Run
 
 QUERY = "tags.`plumbline.stage` = 'register'"
 MAX_RUNS = 1000
@@ -23,16 +19,19 @@ log = logging.getLogger(__name__)
 
 
 def find_version(desk: Desk, bundle: str) -> Any | None:
-    """Find the version with this bundle that the journal says was registered.
+    """Find the last version with this bundle that the journal says was registered.
 
     A version that the journal does not name is none of ours, whatever its tags say.
     """
-    numbers = []
-    for entry in desk.entries:
-        is_registration = entry.moves or entry.action in ("registered", "keep")
-        if is_registration and entry.bundle == bundle:
-            numbers.append(entry.version)
-    return model_versions.find_with_bundle(desk.client, desk.model, numbers, bundle)
+    numbers = {
+        entry.version
+        for entry in desk.entries
+        if entry.bundle == bundle and (entry.moves or entry.action in ("registered", "keep"))
+    }
+    query = f"name = '{desk.model}' and tags.`{BUNDLE_TAG}` = '{bundle}'"
+    versions = desk.client.search_model_versions(query)
+    found = [version for version in versions if str(version.version) in numbers]
+    return max(found, key=lambda version: int(version.version), default=None)
 
 
 def remove_abandoned(desk: Desk) -> None:
@@ -77,20 +76,10 @@ def _is_own(run: "Run") -> bool:
 
 def _remove_copies(desk: Desk, experiment_id: str, run: "Run", versions: list[Any]) -> None:
     """Delete the models that a run logged and that none of its versions is made of."""
+    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
+
     query = f"source_run_id = '{run.info.run_id}'"
     for model in desk.client.search_logged_models([experiment_id], query):
         if not any(model.model_id in (version.model_id or version.source) for version in versions):
-            _delete_files(model)
+            get_artifact_repository(model.artifact_location).delete_artifacts()
             desk.client.delete_logged_model(model.model_id)
-
-
-def _delete_files(model: "LoggedModel") -> None:
-    from mlflow.store.artifact.artifact_repository_registry import get_artifact_repository
-
-    folder = Path(unquote(urlsplit(model.artifact_location).path)).parent
-    if model.artifact_location.startswith("file:") and folder.name == model.model_id:
-        # MLflow would leave the folder around the files, and fail where there are none.
-        if folder.exists():
-            shutil.rmtree(folder)
-    else:
-        get_artifact_repository(model.artifact_location).delete_artifacts()

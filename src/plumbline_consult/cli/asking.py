@@ -44,7 +44,7 @@ def open_policy(
             "models:/NAME/VERSION, the folder of a bundle, or all"
         )
     else:
-        with open_version(address, "predict") as version:
+        with open_version(address, require_journal=True) as version:
             label = version.registered.label
             policy = _load_folder(version.folder, version.bundle, label, path, file, pairs)
     if form not in (None, policy.form):

@@ -6,6 +6,7 @@ They are read without MLflow. The journal says which models and versions there s
 from collections.abc import Iterator
 from contextlib import suppress
 
+from plumbline.bundle import signatures
 from plumbline.contract import layout
 from plumbline.contract.errors import (
     AbsentVersionError,
@@ -24,7 +25,7 @@ from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, describe_registry
 from plumbline.registry.reader.artifacts import MissingArtifactError
-from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
+from plumbline.registry.reader.run_files import fetch_recorded_file
 from plumbline.tracking import store_location
 
 # What lies beside a version, and its evidence has the digest of.
@@ -165,15 +166,17 @@ def _check_versions(entries: list[Entry]) -> Iterator[DiagnosticResult]:
 
 def _check_version(name: str, version: str, own: list[Entry]) -> Iterator[DiagnosticResult]:
     """Raises BundleError for damaged files, RegistryError where they are unreadable."""
-    with open_version(f"models:/{name}/{version}", "doctor") as opened:
+    address = f"models:/{name}/{version}"
+    with open_version(address, signed=False) as opened:
+        for path in RECORDS:
+            fetch_recorded_file(opened.registered, opened.evidence, path, opened.folder.parent)
+    if signatures.find_key("PLUMBLINE_PUBLIC_KEY") is not None:
         try:
-            opened.require_signature()
+            with open_version(address):
+                pass
         except BundleError as error:
             remedy = f"`plumbline sign {name} {version} --key KEY`, or do not use it"
             yield report_error("versions", error, remedy)
-        evidence = read_evidence(opened.registered)
-        for path in RECORDS:
-            fetch_recorded_file(opened.registered, evidence, path, opened.folder.parent)
     tags = opened.registered.tags
     if tags[BUNDLE_TAG] not in {entry.bundle for entry in own}:
         message = f"{name} version {version} has another bundle than the journal says"

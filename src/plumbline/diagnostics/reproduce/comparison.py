@@ -110,7 +110,7 @@ def _compare_bundles(
 def _list_differing_files(subject: ReproductionSubject, reproduced: Path) -> str:
     address = f"models:/{subject.model}/{subject.version}"
     try:
-        with open_version(address, "reproduce") as opened:
+        with open_version(address) as opened:
             old = bundle.verify(opened.folder)["files"]
         new = bundle.verify(reproduced)["files"]
     except (BundleError, RegistryError) as error:

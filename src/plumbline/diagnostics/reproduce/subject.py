@@ -7,10 +7,9 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.registry.reader import addresses, find_version
-from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
+from plumbline.registry.reader import addresses, open_version
+from plumbline.registry.reader.run_files import fetch_recorded_file
 from plumbline.registry.reader.stores import RegisteredVersion
-from plumbline.registry.reader.versions import require_signature
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,8 @@ def load_subject(model: str, version: str | None, folder: Path) -> ReproductionS
     address = f"models:/{model}/{version}"
     if not version:
         address = f"models:/{model}@{addresses.CHAMPION}"
-    registered = find_version(address)
-    require_signature(registered)
-    evidence = read_evidence(registered)
+    with open_version(address) as opened:
+        registered, evidence = opened.registered, opened.evidence
     lineage = evidence.get("lineage") or {}
     commit = lineage.get("git_commit")
     if not commit:

@@ -1,8 +1,7 @@
-"""What the clean process runs: it asks a package and writes down what it answered.
+"""What the clean process runs: it writes a package, asks it, and writes down what it answered.
 
-clean_run.py passes its text to an isolated Python, so it imports nothing of plumbline. First it
-takes away what a user of the model does not have: packages that the model does not require. It
-also writes the package, if there is none yet: then nobody else has to import MLflow.
+rehearsal.py passes its text to an isolated Python, so it imports nothing of plumbline. First it
+takes away what a user of the model does not have: packages that the model does not require.
 """
 
 import contextlib
@@ -21,16 +20,19 @@ NUM_TIMED = 3  # calls with the longest input,
 MAX_TIMED_S = 1.0  # if the first ones do not take longer
 
 
-def main(package: str, folder: str) -> None:
-    """Ask what asked.json and rows.json in `folder` say; write the answers to answered.json."""
+def main(folder: str) -> None:
+    """Write the package that asked.json in `folder` describes; ask it that file and rows.json.
+
+    The answers are written to answered.json.
+    """
     asked = json.loads(Path(folder, "asked.json").read_text(encoding="utf-8"))
     for name in asked["blocked"]:
         sys.modules[name] = None  # type: ignore[assignment]  # importing it is an error
     import mlflow
     import pandas as pd
 
-    if asked["described"]:
-        save_package(package, asked["described"])
+    package = str(Path(folder, "package"))
+    mlflow.pyfunc.save_model(package, **build_arguments(asked["described"]))
     model = mlflow.pyfunc.load_model(package)
     # Asked where the time of MLflow is in the way.
     predictor = model.unwrap_python_model().predictor
@@ -50,13 +52,6 @@ def main(package: str, folder: str) -> None:
     result["singles"] = answer_singles(predictor, rows["singles"])
     with Path(folder, "answered.json").open("w", encoding="utf-8") as file:
         json.dump(result, file, default=convert)
-
-
-def save_package(package: str, described: Mapping[str, Any]) -> None:
-    """Write the package that plumbline describes by plain values."""
-    import mlflow
-
-    mlflow.pyfunc.save_model(package, **build_arguments(described))
 
 
 def build_arguments(described: Mapping[str, Any]) -> dict[str, Any]:

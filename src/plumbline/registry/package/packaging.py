@@ -1,7 +1,4 @@
-"""From a bundle to an MLflow PyFunc: what is logged of a model, what that requires, and its check.
-
-A package is checked before MLflow loads it: an MLmodel file can name any code to run.
-"""
+"""From a bundle to an MLflow PyFunc: what is logged of a model, and what that requires."""
 
 import json
 import logging
@@ -18,34 +15,22 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from plumbline import bundle
-from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.task import Field, Signature, Task
-from plumbline.contract.yaml_file import load_yaml
 from plumbline.process.files import digest_path
 from plumbline.registry.package.clean_process import build_arguments
 from plumbline.registry.reader.addresses import BUNDLE_TAG, GOLDEN_TAG
+from plumbline.registry.reader.contents import fetch_contents
+from plumbline.registry.reader.stores import RegisteredVersion, connect_store
 
 ALWAYS = ("mlflow", "pandas")  # what pyfunc.py imports itself
 CODE = Path(__file__).with_name("pyfunc.py")
-ARTIFACTS = {"bundle": "artifacts/bundle", "golden": "artifacts/golden.json"}
-ENTRIES = {  # all that MLflow writes for a model that plumbline logs, but the files of the bundle
-    "MLmodel", "artifacts", *ARTIFACTS.values(), "conda.yaml", "input_example.json",
-    "model_card.md", "pyfunc.py", "python_env.yaml", "registered_model_meta", "requirements.txt",
-    "serving_input_example.json",
-}  # fmt: skip
-FLAVOR = {  # what MLflow follows
-    "artifacts": ARTIFACTS,
-    "code": None,
-    "env": {"conda": "conda.yaml", "virtualenv": "python_env.yaml"},
-    "loader_module": "mlflow.pyfunc.loaders.code_model",
-    "model_code_path": CODE.name,  # MLflow takes the last part of it, in the package
-    "streamable": False,
-}
-NOT_FOLLOWED = ("cloudpickle_version", "python_version")
 
 
 def log_model(folder: Path, golden: Path, task: Task[Any], run_id: str) -> Any:
-    """Log the bundle in `folder`, with its golden rows, as a PyFunc; return the ModelInfo."""
+    """Log the bundle in `folder`, with its golden rows, as a PyFunc; return the ModelInfo.
+
+    BundleError where the registry's store does not give back the same files.
+    """
     import mlflow
 
     candidate = str(bundle.verify(folder)["candidate"])
@@ -54,7 +39,11 @@ def log_model(folder: Path, golden: Path, task: Task[Any], run_id: str) -> Any:
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         described = describe_package(folder, golden, task, Path(private))
         with mlflow.start_run(run_id=run_id):
-            return mlflow.pyfunc.log_model(name=candidate, **build_arguments(described))
+            info = mlflow.pyfunc.log_model(name=candidate, **build_arguments(described))
+        location = mlflow.get_logged_model(info.model_id).artifact_location
+        stored = RegisteredVersion(candidate, "as stored", info.metadata, location, run_id, None)
+        fetch_contents(connect_store(), stored, Path(private) / "stored")
+    return info
 
 
 def describe_package(folder: Path, golden: Path, task: Task[Any], private: Path) -> dict[str, Any]:
@@ -139,48 +128,3 @@ def _find_all_required(names: Iterable[str]) -> set[str]:
             if not needed.marker or any(needed.marker.evaluate({"extra": e}) for e in extras):
                 waiting.append(needed)
     return {name for name, _ in found}
-
-
-def check_package(package: Path) -> None:
-    """BundleError where MLflow would run or read what plumbline did not write into `package`."""
-    _check_entries(package)
-    _check_flavor(package / "MLmodel")
-    if digest_path(package / CODE.name) != digest_path(CODE):
-        raise BundleError(
-            f"{package / CODE.name}: not the code that plumbline packages models with; "
-            "do not load it"
-        )
-    bundle.verify(package / ARTIFACTS["bundle"])
-
-
-def _check_entries(package: Path) -> None:
-    sealed = package / ARTIFACTS["bundle"]
-    for path in sorted(package.rglob("*")):
-        if sealed in path.parents:  # its seal names them
-            continue
-        if path.is_symlink() or path.relative_to(package).as_posix() not in ENTRIES:
-            raise BundleError(
-                f"{path}: a link, or does not belong to the package of a model; do not load it"
-            )
-
-
-def _check_flavor(path: Path) -> None:
-    try:
-        flavors: dict[str, Any] = dict(load_yaml(path)["flavors"])
-        flavor: dict[str, Any] = dict(flavors.pop("python_function"))
-        flavor["model_code_path"] = Path(flavor["model_code_path"]).name
-        artifacts = flavor["artifacts"].items()
-        flavor["artifacts"] = {name: artifact["path"] for name, artifact in artifacts}
-    except (ParamsError, KeyError, TypeError, AttributeError, ValueError) as error:
-        raise BundleError(
-            f"{path}: damaged, or not an MLmodel written by plumbline ({error}); do not load it"
-        ) from None
-    others = {key: value for key, value in flavor.items() if key not in NOT_FOLLOWED}
-    for key in sorted(others.keys() | FLAVOR.keys()):
-        if key not in FLAVOR or others.get(key) != FLAVOR[key]:
-            raise BundleError(
-                f"{path}: {key} is {others.get(key)!r:.100}, a value that plumbline does not "
-                "write; do not load it"
-            )
-    if flavors:
-        raise BundleError(f"{path}: has other flavors than plumbline writes; do not load it")

@@ -7,7 +7,10 @@ differs in some of these calls.
 
 import itertools
 import json
+import os
 import secrets
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,18 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from plumbline import bundle
 from plumbline.contract.answers import SAME_MACHINE, is_same_answer
-from plumbline.contract.errors import BundleError, RegistryError
+from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Columns, Task
-from plumbline.process.files import read_json
+from plumbline.process.files import read_json, write_json
 from plumbline.registry.package import packaging
-from plumbline.registry.package.clean_run import ask_in_clean_process
-from plumbline.tracking import mlflow_client, store_errors
 
 MAX_BATCH = 32  # rows
 NUM_SINGLES = 1000  # rows asked alone; fewer where the clean process runs out of time
 NUM_SHOWN = 60  # characters of an input that a message shows
+PYTHON = sys.executable  # which runs the clean process
+SCRIPT = Path(__file__).with_name("clean_process.py")
+FLOOR_S = 300  # to start, to answer golden rows and single ones, to write the answers down
+SLOWNESS = 5  # times as long as measured: another process, perhaps beside other work
+KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "GOMP_SPINCOUNT", "OMP_NUM_THREADS")
 
 Place = tuple[int, int]  # a call and a row of it
 
@@ -53,57 +58,28 @@ class Rehearsal:
     problems: Sequence[str]
 
 
-def verify_package(uri: str, golden: Path, task: Task[Any], digest: str) -> Rehearsal:
-    """Fetch the package at `uri` from its store, and ask it as `ask_package` does.
-
-    RegistryError where it cannot be fetched.
-    """
-    from mlflow.artifacts import download_artifacts
-
-    mlflow_client.connect()
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        try:
-            package = Path(download_artifacts(uri, dst_path=private))
-        except Exception as error:  # noqa: BLE001  each kind of store raises its own
-            raise RegistryError(
-                f"{uri}: its files cannot be fetched ({store_errors.shorten_error(error)}); run "
-                "the same command again"
-            ) from None
-        try:
-            return ask_package(package, golden, task, digest)
-        except BundleError as error:  # the copy is gone when somebody reads this
-            raise BundleError(str(error).replace(str(package), uri)) from None
-
-
 def ask_package(
-    package: Path,
+    described: Mapping[str, Any],
     golden: Path,
     task: Task[Any],
-    digest: str,
     calls: Sequence[Call] = (),
     longest: Columns | None = None,
     row_ms: float = 0.0,
-    described: Mapping[str, Any] | None = None,
 ) -> Rehearsal:
-    """Load a package in a clean process that has only what it requires; compare its answers.
+    """Write the package that is `described`, of a bundle that was verified, and ask it.
 
-    Where it is `described`, that process writes it to `package` first, of a bundle that is checked.
-
-    Golden rows must be answered as in `golden`, faulty ones with an error, those of `calls` as
-    before; `longest` is an input of one row. `row_ms` is the measured time of one row: the clean
-    process may take several times as long. BundleError where the package cannot answer, or holds
-    what plumbline did not write.
+    That is done by a clean process that has only what the package requires. Golden rows must be
+    answered as in `golden`, faulty ones with an error, those of `calls` as before; `longest` is an
+    input of one row. `row_ms` is the measured time of one row: the clean process may take several
+    times as long. BundleError where the package cannot answer.
     """
-    if described is None:
-        packaging.check_package(package)
-        bundle.require_digest(package / packaging.ARTIFACTS["bundle"], digest, package)
     expected = read_json(golden)
     seed = secrets.randbits(32)  # nobody knows the order before
     batches = plan_batches(calls, seed)
     each = itertools.cycle([place] for batch in batches for place in batch)
     singles = list(itertools.islice(each, NUM_SINGLES))
     asked = {
-        "described": described and dict(described),
+        "described": dict(described),
         "blocked": packaging.list_other_modules(task.requirements),
         "golden": {"inputs": expected["inputs"], "params": expected["params"]},
         "faulty": {name: dict(columns) for name, columns in task.faulty.items()},
@@ -114,7 +90,7 @@ def ask_package(
         "singles": [_build_question(places, calls) for places in singles],
     }
     num_rows = sum(map(len, batches))
-    result = ask_in_clean_process(package, asked, rows, num_rows, row_ms)
+    result = _ask_in_clean_process(asked, rows, num_rows, row_ms)
     problems = [
         *_find_wrong_answers(expected["outputs"], result["answers"])[:1],
         *_find_missing_errors(result["errors"]),
@@ -133,6 +109,55 @@ def ask_package(
         rss_mb=float(result["rss_mb"]),
         problems=problems,
     )
+
+
+def _ask_in_clean_process(
+    asked: Mapping[str, Any], rows: Mapping[str, Any], num_rows: int, row_ms: float
+) -> Any:
+    """Run clean_process.py in an empty folder, with next to no environment.
+
+    Returns what it wrote. It may take FLOOR_S, and SLOWNESS times `row_ms` for each of `num_rows`.
+    BundleError where it fails, or does not end within this time.
+    """
+    limit = FLOOR_S + SLOWNESS * num_rows * row_ms / 1000
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        folder = Path(private)
+        for name in ("work", "home", "tmp"):
+            (folder / name).mkdir()
+        write_json(folder / "asked.json", asked)
+        write_json(folder / "rows.json", rows)
+        program = SCRIPT.read_text(encoding="utf-8")
+        try:
+            ended = subprocess.run(  # in a new Python, without what the user's site adds to it
+                [PYTHON, "-I", "-B", "-c", program, str(folder)],
+                capture_output=True,
+                text=True,
+                timeout=limit,
+                check=False,
+                cwd=folder / "work",
+                env=_build_environment(folder),
+                stdin=subprocess.DEVNULL,
+            )
+        except subprocess.TimeoutExpired:
+            raise BundleError(
+                f"the packaged model did not answer within {limit:,.0f} s ({FLOOR_S} s, and "
+                f"{SLOWNESS} times the {row_ms:.1f} ms a row that were measured, for "
+                f"{num_rows:,} rows)"
+            ) from None
+        if ended.returncode != 0:
+            lines = ended.stderr.strip().splitlines() or ["no message"]
+            raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
+        return read_json(folder / "answered.json")
+
+
+def _build_environment(folder: Path) -> dict[str, str]:
+    """Build the environment of a clean process whose home and temporary files are in `folder`."""
+    environment = {name: os.environ[name] for name in KEPT_VARIABLES if name in os.environ}
+    return environment | {
+        "HOME": str(folder / "home"),
+        "TMPDIR": str(folder / "tmp"),
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+    }
 
 
 def plan_batches(calls: Sequence[Call], seed: int) -> list[list[Place]]:

@@ -2,7 +2,6 @@
 
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -19,11 +18,8 @@ if TYPE_CHECKING:
     from plumbline.registry.reader.stores import RegistryStore
 
 CHUNK = 1 << 20
-# For one file: a store that sends a byte now and then is treated as unreachable.
-TIMEOUT_S = 600.0
 # What fsspec may open; it knows many more, and some of them run commands or read archives.
 REMOTE = ("s3", "gs", "az", "abfs", "abfss", "hdfs", "http", "https")
-AGAIN = "Run the same command again when its store answers as it should"
 
 
 class MissingArtifactError(RegistryError):
@@ -46,7 +42,6 @@ def fetch_artifact(
 
 
 def _read_chunks(source: "IO[bytes]", path: str, limit: int) -> Iterator[bytes]:
-    deadline = time.monotonic() + TIMEOUT_S
     with _explain_failures(path):
         while chunk := source.read(CHUNK):
             limit -= len(chunk)
@@ -54,8 +49,6 @@ def _read_chunks(source: "IO[bytes]", path: str, limit: int) -> Iterator[bytes]:
                 raise BundleError(
                     f"{path}: longer than such a file may be; do not use this version"
                 )
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"incomplete after {TIMEOUT_S:.0f} s")
             yield chunk
         if isinstance(source, HTTPResponse) and source.length:
             raise IncompleteRead(b"", source.length)
@@ -101,11 +94,7 @@ def _explain_failures(path: str) -> Iterator[None]:
     except Exception as error:  # noqa: BLE001  each kind of store raises its own
         message = getattr(error, "strerror", None) or str(error) or type(error).__name__
         kind = MissingArtifactError if _is_missing(error) else RegistryError
-        text = f"{path}: cannot be fetched ({message.splitlines()[0][:200]})"
-        is_unreachable = (
-            kind is RegistryError and _is_remote(path) and not isinstance(error, ValueError)
-        )
-        raise kind(f"{text}. {AGAIN}" if is_unreachable else text) from None
+        raise kind(f"{path}: cannot be fetched ({message.splitlines()[0][:200]})") from None
 
 
 @contextmanager
@@ -116,10 +105,6 @@ def _explain_refusal(target: Path) -> Iterator[None]:
     except OSError as error:
         refused = name_path(error, target)
         raise RegistryError(explain_system_error(refused or error)) from None
-
-
-def _is_remote(path: str) -> bool:
-    return "://" in path and not path.startswith("file:")
 
 
 def _is_missing(error: Exception) -> bool:

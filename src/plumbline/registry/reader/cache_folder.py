@@ -15,8 +15,7 @@ from plumbline.process import locks
 from plumbline.process.files import read_json, write_json
 
 FETCHES = ".fetch-"
-NUM_SPARE = 3  # copies that no record names and that stay, the last used ones
-IDLE_S = 3600.0  # a copy that was used since then may be about to be loaded
+IDLE_S = 86_400.0  # within a day a champion may come back, and is not fetched again
 
 
 @dataclass(frozen=True)
@@ -38,11 +37,6 @@ class CacheFolder:
         self._copies = self._root / "models"
         self._records = self._root / "latest"
 
-    def prepare(self) -> None:
-        """Create the folders, for this user alone."""
-        with self._explain_failures():
-            self._prepare()
-
     def locate(self, bundle: str, golden: str) -> Path:
         """The folder of a bundle with its golden rows, whether it exists or not."""
         return self._copies / f"{bundle}.{golden}"
@@ -60,7 +54,6 @@ class CacheFolder:
     def hold_lock(self) -> Iterator[None]:
         """Only one process at a time publishes or removes copies."""
         with self._explain_failures():
-            self._prepare()
             file = (self._records / "lock").open("a")
         with file:
             locks.hold(file)
@@ -69,7 +62,7 @@ class CacheFolder:
     def publish(self, aside: Path, folder: Path) -> None:
         """Move a finished copy to `folder`, under the lock.
 
-        What was there is damaged and is removed, and so are old copies.
+        What was there is damaged and is removed, and so are copies that nobody needs.
         """
         with self._explain_failures():
             if folder.exists():
@@ -84,7 +77,7 @@ class CacheFolder:
 
     def remember(self, kept: KeptVersion) -> None:
         """Record which copy an address leads to now."""
-        with self.hold_lock(), self._explain_failures():
+        with self._explain_failures():
             write_json(self._locate_record(kept.uri, kept.registry), asdict(kept))
 
     def find_record(self, uri: str, registry: str) -> KeptVersion | None:
@@ -102,25 +95,12 @@ class CacheFolder:
 
     def _prune(self) -> None:
         """Remove copies, and fetches that were cut off, that no record names and nobody uses."""
-        needed, now = self._list_needed(), time.time()
-        ages = {}
+        records = map(_read_record, self._records.glob("*.json"))
+        needed = {self.locate(kept.bundle, kept.golden) for kept in records if kept}
         for path in set(self._copies.iterdir()) - needed:
             with suppress(FileNotFoundError):  # another process has moved it to its place
-                ages[path] = now - path.lstat().st_mtime
-        copies = [path for path in ages if not path.name.startswith(FETCHES)]
-        spare = sorted(copies, key=lambda path: ages[path])[:NUM_SPARE]
-        for path in ages.keys() - spare:
-            if ages[path] > IDLE_S:
-                shutil.rmtree(path, ignore_errors=True)
-
-    def _list_needed(self) -> set[Path]:
-        """The copies that records name."""
-        needed: set[Path] = set()
-        for path in self._records.glob("*.json"):
-            kept = _read_record(path)
-            if kept:
-                needed.add(self.locate(kept.bundle, kept.golden))
-        return needed
+                if time.time() - path.lstat().st_mtime > IDLE_S:
+                    shutil.rmtree(path, ignore_errors=True)
 
     @contextmanager
     def _explain_failures(self) -> Iterator[None]:

@@ -18,55 +18,66 @@ from plumbline.registry.reader.stores import (
 from plumbline.tracking import store_errors
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection, Engine, RowMapping, TableClause
+    from sqlalchemy import Connection, Engine
 
-WORKSPACE = "default"
-DELETED = "Deleted_Internal"  # what MLflow writes in place of removing a version
-COLUMNS = {
-    "model_versions": (
-        "name", "version", "workspace", "current_stage", "storage_location", "source", "run_id",
-    ),
-    "model_version_tags": ("name", "version", "workspace", "key", "value"),
-    "registered_model_tags": ("name", "workspace", "key", "value"),
-    "registered_model_aliases": ("name", "alias", "workspace", "version"),
-    "logged_models": ("model_id", "artifact_location"),
-    "runs": ("run_uuid", "artifact_uri"),
-}  # fmt: skip
+# In place of removing a version MLflow writes Deleted_Internal. A package that the registry knows
+# by its source alone is a logged model.
+VERSION = """
+SELECT v.run_id, r.artifact_uri AS run_files,
+       COALESCE(NULLIF(v.storage_location, ''), m.artifact_location, v.source, '') AS package
+FROM model_versions v
+LEFT JOIN logged_models m ON m.model_id = REPLACE(v.source, 'models:/', '')
+LEFT JOIN runs r ON r.run_uuid = v.run_id
+WHERE v.name = :name AND v.version = :number AND v.workspace = 'default'
+      AND v.current_stage != 'Deleted_Internal'
+"""
+ALIAS = """
+SELECT version FROM registered_model_aliases
+WHERE name = :name AND alias = :alias AND workspace = 'default'
+"""
+VERSION_TAGS = """
+SELECT key, value FROM model_version_tags
+WHERE name = :name AND version = :number AND workspace = 'default'
+"""
+MODEL_TAG = """
+SELECT value FROM registered_model_tags
+WHERE name = :name AND key = :key AND workspace = 'default'
+"""
 
 
 class DatabaseStore:
-    """A registry in SQLite or PostgreSQL, read by SQL; only tags of a model are written."""
+    """A registry in SQLite or PostgreSQL, of which nothing is written."""
 
     def __init__(self, uri: str) -> None:
-        self._uri = uri
         self._engine = _create_engine(uri)
 
     def find_version(self, address: VersionAddress) -> RegisteredVersion:
         """See RegistryStore."""
+        from sqlalchemy import text
+
         with self._connect(address) as connection:
-            number = address.number or _read_alias(connection, address)
-            row = _read_version(connection, address.name, int(number))
+            number = address.number
+            if number is None:
+                named = {"name": address.name, "alias": address.alias}
+                number = connection.scalar(text(ALIAS), named)
+            if number is None:
+                raise build_absent_error(address)
+            wanted = {"name": address.name, "number": int(number)}
+            row = connection.execute(text(VERSION), wanted).mappings().first()
             if row is None:
                 raise build_absent_error(address)
-            return RegisteredVersion(
-                address.name,
-                number,
-                _read_tags(connection, address.name, int(number)),
-                row["storage_location"] or _read_logged_location(connection, row["source"] or ""),
-                row["run_id"],
-                _read_run_location(connection, row["run_id"]),
-            )
+            rows = connection.execute(text(VERSION_TAGS), wanted)
+            tags = {key: value or "" for key, value in rows}
+        return RegisteredVersion(name=address.name, number=str(number), tags=tags, **row)
 
     def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
         """See RegistryStore."""
-        from sqlalchemy import select
+        from sqlalchemy import text
 
-        tags = _build_table("registered_model_tags")
-        query = select(tags.c.value).where(
-            tags.c.name == address.name, tags.c.key == key, tags.c.workspace == WORKSPACE
-        )
         with self._connect(address) as connection:
-            value: str | None = connection.scalar(query)
+            value: str | None = connection.scalar(
+                text(MODEL_TAG), {"name": address.name, "key": key}
+            )
             return value
 
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
@@ -107,66 +118,3 @@ def _create_engine(uri: str) -> "Engine":
         ) from None
     except ArgumentError:
         raise RegistryError("MLFLOW_TRACKING_URI is not a valid database URL") from None
-
-
-def _build_table(name: str) -> "TableClause":
-    from sqlalchemy import column, table
-
-    return table(name, *map(column, COLUMNS[name]))
-
-
-def _read_alias(connection: "Connection", address: VersionAddress) -> str:
-    """The number of the version that has the alias."""
-    from sqlalchemy import select
-
-    aliases = _build_table("registered_model_aliases")
-    wanted = (
-        aliases.c.name == address.name,
-        aliases.c.alias == address.alias,
-        aliases.c.workspace == WORKSPACE,
-    )
-    number = connection.scalar(select(aliases.c.version).where(*wanted))
-    if number is None:
-        raise build_absent_error(address)
-    return str(number)
-
-
-def _read_version(connection: "Connection", name: str, number: int) -> "RowMapping | None":
-    from sqlalchemy import select
-
-    versions = _build_table("model_versions")
-    wanted = (
-        versions.c.name == name,
-        versions.c.version == number,
-        versions.c.workspace == WORKSPACE,
-        versions.c.current_stage != DELETED,
-    )
-    return connection.execute(select(versions).where(*wanted)).mappings().first()
-
-
-def _read_tags(connection: "Connection", name: str, number: int) -> dict[str, str]:
-    from sqlalchemy import select
-
-    tags = _build_table("model_version_tags")
-    wanted = (tags.c.name == name, tags.c.version == number, tags.c.workspace == WORKSPACE)
-    rows = connection.execute(select(tags.c.key, tags.c.value).where(*wanted))
-    return {key: value or "" for key, value in rows}
-
-
-def _read_logged_location(connection: "Connection", source: str) -> str:
-    """The location of a package that the registry knows by its source alone."""
-    from sqlalchemy import select
-
-    models = _build_table("logged_models")
-    wanted = models.c.model_id == source.removeprefix("models:/")
-    location = connection.scalar(select(models.c.artifact_location).where(wanted))
-    return str(location or source)
-
-
-def _read_run_location(connection: "Connection", run_id: str | None) -> str | None:
-    from sqlalchemy import select
-
-    runs = _build_table("runs")
-    wanted = runs.c.run_uuid == run_id
-    location: str | None = connection.scalar(select(runs.c.artifact_uri).where(wanted))
-    return location

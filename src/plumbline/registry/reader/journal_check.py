@@ -4,16 +4,19 @@ import functools
 import logging
 import os
 import time
-from collections.abc import Callable
-from typing import NoReturn
 
 from plumbline.contract.errors import BundleError, JournalError, JournalIntegrityError
 from plumbline.registry import journal
 from plumbline.registry.journal import Entry
-from plumbline.registry.journal_head import require_whole_journal
-from plumbline.registry.journal_rules import find_choice, find_last_move, refuse_unfit
+from plumbline.registry.journal_rules import (
+    HEAD_TAG,
+    find_choice,
+    find_last_move,
+    refuse_unfit,
+    require_whole_journal,
+)
 from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, EVIDENCE_TAG, VersionAddress
-from plumbline.registry.reader.stores import RegisteredVersion
+from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore
 from plumbline.tracking import store_location
 
 # A decision is in the journal a moment before its alias moves: so often, so long is waited for it.
@@ -22,37 +25,31 @@ PAUSE_S = 0.5
 log = logging.getLogger(__name__)
 
 
-def verify_alias_against_journal(
-    address: VersionAddress,
-    resolve: Callable[[], RegisteredVersion],
-    *,
-    read_head: Callable[[], str | None],
-    require_journal: bool = False,
+def find_in_agreement(
+    store: RegistryStore, address: VersionAddress, *, require_journal: bool
 ) -> RegisteredVersion:
-    """Return what `resolve` finds, if it is not a champion or is the champion of the journal.
+    """Find a version that is not addressed as champion, or is the champion of the journal.
 
     Raises BundleError where the champion has other digests than the decision that chose it,
     JournalIntegrityError where no decision made it champion, or where the journal lacks the entry
-    that the registry recorded last (`read_head`). For a registry over HTTP without
-    PLUMBLINE_JOURNAL_URI the alias is believed, which is logged once, unless `require_journal`:
-    then JournalError.
+    that the registry recorded last. For a registry over HTTP without PLUMBLINE_JOURNAL_URI the
+    alias is believed, which is logged once, unless `require_journal`: then JournalError.
     """
-    version = resolve()
+    version = store.find_version(address)
     if address.alias != CHAMPION:
         return version
     if not require_journal and not _is_journal_known():
         _warn_once(address.name)
         return version
-    head = read_head()  # before the journal, which may grow meanwhile
+    head = store.read_model_tag(address, HEAD_TAG)  # before the journal, which may grow meanwhile
     for attempt in range(TRIES):
         if attempt:
             time.sleep(PAUSE_S)
-            version = resolve()
+            version = store.find_version(address)
         entries = _read_entries(address.name)
         require_whole_journal(address.name, entries, {address.name: head})
         entry = find_last_move(entries)
         if entry and entry.version == version.number:
-            verify_digests(version, entry)
             verify_digests(version, find_choice(entries, version.number) or entry)
             return version
     decided = f"made version {entry.version} champion" if entry else "never made one champion"
@@ -61,25 +58,6 @@ def verify_alias_against_journal(
         f"of decisions {decided}; the alias was changed outside plumbline, or a decision was cut "
         f"off: `plumbline journal {address.name}` finishes that decision, or says what to do"
     )
-
-
-def verify_version_against_journal(version: RegisteredVersion) -> None:
-    """BundleError where the journal knows a version, named by number, with another bundle.
-
-    What the journal says nothing of passes, and so does everything while it cannot be used: who
-    names a version asks for no decision.
-    """
-    if not _is_journal_known():
-        return
-    try:
-        entries = _read_entries(version.name)
-    except JournalError:
-        return
-    known = [
-        entry for entry in entries if entry.version == version.number and _is_on_evidence(entry)
-    ]
-    if known and version.tags.get(BUNDLE_TAG) not in [entry.bundle for entry in known]:
-        _refuse_digests(version, known[-1])
 
 
 def require_fit_to_answer(version: RegisteredVersion) -> None:
@@ -96,7 +74,8 @@ def require_fit_to_answer(version: RegisteredVersion) -> None:
     entries = _read_entries(version.name)
     for entry in entries:
         is_own = entry.version == version.number and (entry.bundle, entry.evidence) == digests
-        if is_own and _is_on_evidence(entry):
+        # A rollback names what it found, not what was examined.
+        if is_own and (entry.action == "registered" or entry.moves) and entry.action != "rollback":
             refuse_unfit(version.name, version.number, entry.bundle, entries)
             return
     raise JournalError(
@@ -106,27 +85,17 @@ def require_fit_to_answer(version: RegisteredVersion) -> None:
     )
 
 
-def verify_digests(version: RegisteredVersion, entry: Entry) -> None:
-    """BundleError where a version's tags name other files or evidence than were decided on."""
-    tagged = (version.tags.get(BUNDLE_TAG), version.tags.get(EVIDENCE_TAG))
-    if tagged != (entry.bundle, entry.evidence):
-        _refuse_digests(version, entry)
-
-
-def _is_on_evidence(entry: Entry) -> bool:
-    """Whether an entry names what was examined when it was written; a rollback does not."""
-    return entry.action == "registered" or (entry.moves and entry.action != "rollback")
-
-
-def _refuse_digests(version: RegisteredVersion, entry: Entry) -> NoReturn:
-    remedy = ""
-    if entry.moves:
-        remedy = f". `plumbline rollback {version.name}` brings back the champion before it"
-    raise BundleError(
-        f"{version.label}: not what journal entry {entry.number} "
-        f"{'made champion' if entry.moves else 'registered'} (other digests in its tags); "
-        f"do not use it{remedy}"
-    )
+def verify_digests(version: RegisteredVersion, move: Entry) -> None:
+    """BundleError where a champion's tags name other files or evidence than were decided on."""
+    if (version.tags.get(BUNDLE_TAG), version.tags.get(EVIDENCE_TAG)) != (
+        move.bundle,
+        move.evidence,
+    ):
+        raise BundleError(
+            f"{version.label}: not what journal entry {move.number} made champion (other digests "
+            f"in its tags); do not use it. `plumbline rollback {version.name}` brings back the "
+            "champion before it"
+        )
 
 
 def _is_journal_known() -> bool:

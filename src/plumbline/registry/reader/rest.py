@@ -2,7 +2,6 @@
 
 import base64
 import configparser
-import json
 import os
 import ssl
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from urllib.error import HTTPError
 from urllib.parse import quote, unquote, urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
+from plumbline.bundle import strict
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import VersionAddress
@@ -44,8 +44,18 @@ class RestStore:
 
     def find_version(self, address: VersionAddress) -> RegisteredVersion:
         """See RegistryStore."""
+        name = address.name
         with _explain_failures(address):
-            return self._find_version(address)
+            if address.alias:
+                answer = self._query("registered-models/alias", name=name, alias=address.alias)
+            else:
+                answer = self._query("model-versions/get", name=name, version=str(address.number))
+            version = answer["model_version"]
+            number = str(version["version"])
+            tags = {str(tag["key"]): str(tag.get("value", "")) for tag in version.get("tags", [])}
+            run_id = version.get("run_id") or None
+            package, files = self._find_package(name, number), self._find_run_files(run_id)
+            return RegisteredVersion(name, number, tags, package, run_id, files)
 
     def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
         """See RegistryStore."""
@@ -64,22 +74,8 @@ class RestStore:
         path = quote(f"{parts.path.strip('/')}/{name}")
         return self._open(f"/api/2.0/mlflow-artifacts/artifacts/{path}")
 
-    def _find_version(self, address: VersionAddress) -> RegisteredVersion:
-        name = address.name
-        if address.alias:
-            answer = self._query("registered-models/alias", name=name, alias=address.alias)
-        else:
-            answer = self._query("model-versions/get", name=name, version=str(address.number))
-        version = answer["model_version"]
-        number = str(version["version"])
-        tags = {str(tag["key"]): str(tag.get("value", "")) for tag in version.get("tags", [])}
-        run_id = version.get("run_id") or None
-        package = self._find_package(address, number)
-        return RegisteredVersion(name, number, tags, package, run_id, self._find_run_files(run_id))
-
-    def _find_package(self, address: VersionAddress, number: str) -> str:
-        query = {"name": address.name, "version": number}
-        answer = self._query("model-versions/get-download-uri", **query)
+    def _find_package(self, name: str, number: str) -> str:
+        answer = self._query("model-versions/get-download-uri", name=name, version=number)
         location: str = answer["artifact_uri"]
         if location.startswith("models:/"):
             model_id = quote(location.removeprefix("models:/"), safe="")
@@ -106,7 +102,7 @@ class RestStore:
             raise
         if len(raw) > MAX_RESPONSE:
             raise ValueError("the response is too long")
-        answer = _parse_json(raw)
+        answer = strict.parse_json(raw)
         if not isinstance(answer, dict):
             raise TypeError("the response is not a JSON object")
         return answer
@@ -116,14 +112,6 @@ class RestStore:
         headers = _build_headers(self._userinfo)
         request = Request(self._base + path, headers=headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
-
-
-def _parse_json(raw: bytes) -> Any:
-    """Parse a response; ValueError where it is not JSON, or nested too deeply."""
-    try:
-        return json.loads(raw)
-    except RecursionError:
-        raise ValueError("the response is nested too deeply") from None
 
 
 @contextmanager
@@ -153,7 +141,7 @@ def _read_error_code(error: HTTPError) -> str | None:
     """MLflow's name of what went wrong."""
     try:
         with error:
-            answer = _parse_json(error.read(MAX_RESPONSE))
+            answer = strict.parse_json(error.read(MAX_RESPONSE))
         return str(answer["error_code"])
     except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return None

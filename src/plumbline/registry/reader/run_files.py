@@ -27,7 +27,8 @@ def read_evidence(version: RegisteredVersion, key: Path | None = None) -> dict[s
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         path = fetch_evidence(version, Path(private) / "evidence")
         if key is not None:
-            _require_signature(version, path, key)
+            signature = fetch_signature(version, EVIDENCE_SIGNATURE, Path(private), key)
+            signatures.verify_signature(path.parent, signature, key, Path(version.label))
         evidence = _parse_evidence(path.read_bytes(), version)
     _require_own_evidence(version, evidence)
     return evidence
@@ -36,32 +37,44 @@ def read_evidence(version: RegisteredVersion, key: Path | None = None) -> dict[s
 def fetch_evidence(version: RegisteredVersion, folder: Path) -> Path:
     """Fetch evidence.json alone into a new folder; BundleError where it is not what was tagged."""
     folder.mkdir()
-    path = folder / layout.EVIDENCE.name
     try:
-        _fetch_run_file(version, path.name, path, MAX_EVIDENCE)
+        path = fetch_run_file(version, layout.EVIDENCE.name, folder, MAX_EVIDENCE)
     except artifacts.MissingArtifactError as error:
         raise BundleError(
             f"{version.label}: its evidence does not exist ({error}); restore it from a "
             "backup, do not use the version"
         ) from None
-    except RegistryError as error:
-        raise RegistryError(f"{version.label}: its evidence cannot be fetched ({error})") from None
     if digest_path(path) != version.tags.get(EVIDENCE_TAG):
         raise _build_evidence_error(version, "has another digest")
     return path
 
 
-def fetch_run_file(version: RegisteredVersion, name: str, folder: Path) -> Path:
+def fetch_signature(version: RegisteredVersion, name: str, folder: Path, key: Path) -> Path:
+    """Fetch a signature beside a version into `folder`; BundleError where there is none."""
+    try:
+        return fetch_run_file(version, name, folder, signatures.MAX_BYTES)
+    except artifacts.MissingArtifactError:
+        raise BundleError(
+            f"{version.label}: is not signed, and only what {key} signed may be used here ({name} "
+            f"is missing); `plumbline sign {version.name} {version.number} --key KEY` adds it"
+        ) from None
+
+
+def fetch_run_file(
+    version: RegisteredVersion, name: str, folder: Path, limit: int = MAX_BYTES
+) -> Path:
     """Fetch a file that a version's run logged into `folder`.
 
     MissingArtifactError where it does not exist, RegistryError where it cannot be read.
     """
+    if version.run_files is None:
+        raise RegistryError(
+            f"{version.label}: {name} cannot be fetched (its run {version.run_id} does not exist)"
+        )
     try:
-        _fetch_run_file(version, name, folder / name, MAX_BYTES)
-    except artifacts.MissingArtifactError as error:
-        raise artifacts.MissingArtifactError(f"{version.label}: {error}") from None
+        artifacts.fetch_artifact(connect_store(), version.run_files, name, folder / name, limit)
     except RegistryError as error:
-        raise RegistryError(f"{version.label}: {error}") from None
+        raise type(error)(f"{version.label}: {error}") from None
     return folder / name
 
 
@@ -79,24 +92,6 @@ def fetch_recorded_file(
             "restore it from a backup"
         )
     return copy
-
-
-def _require_signature(version: RegisteredVersion, evidence: Path, key: Path) -> None:
-    signature = evidence.parent.with_name(EVIDENCE_SIGNATURE)
-    try:
-        _fetch_run_file(version, EVIDENCE_SIGNATURE, signature, signatures.MAX_BYTES)
-    except artifacts.MissingArtifactError:
-        raise BundleError(
-            f"{version.label}: its evidence is not signed, and only what {key} signed may be "
-            f"used here; `plumbline sign {version.name} {version.number} --key KEY`"
-        ) from None
-    signatures.verify_signature(evidence.parent, signature, key, Path(version.label))
-
-
-def _fetch_run_file(version: RegisteredVersion, name: str, target: Path, limit: int) -> None:
-    if version.run_files is None:
-        raise RegistryError(f"{name}: cannot be fetched (its run {version.run_id} does not exist)")
-    artifacts.fetch_artifact(connect_store(), version.run_files, name, target, limit)
 
 
 def _parse_evidence(raw: bytes, version: RegisteredVersion) -> dict[str, Any]:

@@ -1,10 +1,11 @@
 """Verified copies of registered versions, kept for when the registry is unreachable."""
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from plumbline.bundle import seal_format, signatures
+from plumbline.bundle import signatures
 from plumbline.contract.errors import (
     AbsentVersionError,
     BundleError,
@@ -12,20 +13,18 @@ from plumbline.contract.errors import (
     RegistryError,
 )
 from plumbline.process.files import digest_path
-from plumbline.registry.journal_head import HEAD_TAG
 from plumbline.registry.reader import contents, journal_check
 from plumbline.registry.reader.addresses import (
     BUNDLE_TAG,
-    CHAMPION,
     EVIDENCE_TAG,
     GOLDEN_TAG,
-    VersionAddress,
     describe_registry,
     parse_address,
 )
 from plumbline.registry.reader.cache_folder import CacheFolder, KeptVersion
-from plumbline.registry.reader.run_files import read_evidence
-from plumbline.registry.reader.stores import RegisteredVersion, RegistryStore, connect_store
+from plumbline.registry.reader.run_files import fetch_signature, read_evidence
+from plumbline.registry.reader.stores import RegisteredVersion, connect_store
+from plumbline.registry.reader.versions import find_version
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +49,13 @@ class VerifiedModelCache:
     """
 
     def __init__(self, uri: str, cache: Path | None = None, public_key: Path | None = None) -> None:
-        self._address = parse_address(uri)
+        self._name = parse_address(uri).name
         self._uri = uri
         self._cache = CacheFolder(cache)
-        self._key = public_key or contents.find_public_key()
-        self._store: RegistryStore | None = None
-        self._verified: set[Path] = set()  # copies that this object has verified
-        self._on_evidence: set[tuple[str, ...]] = set()  # versions whose evidence it has verified
-        self._signed: set[Path] = set()  # those whose kept signature it has verified
+        self._key = public_key or signatures.find_key("PLUMBLINE_PUBLIC_KEY")
+        self._verified: dict[
+            tuple[str, ...], CachedVersion
+        ] = {}  # by this object, by their digests
 
     def fetch_latest(self) -> CachedVersion:
         """Fetch the version that the registry names now.
@@ -65,14 +63,7 @@ class VerifiedModelCache:
         Raises RegistryError where that is unreachable, AbsentVersionError where there is no such
         version, BundleError where it is not what was registered.
         """
-        version = journal_check.verify_alias_against_journal(
-            self._address,
-            lambda: self._find_version(self._address),
-            read_head=lambda: self._connect().read_model_tag(self._address, HEAD_TAG),
-        )
-        if self._address.alias != CHAMPION:
-            _require_known(version)
-        return self._ensure_copy(version)
+        return self._ensure_copy(find_version(self._uri))
 
     def fetch_version(self, number: str) -> CachedVersion:
         """Fetch another version of the model, to answer beside the champion.
@@ -80,9 +71,7 @@ class VerifiedModelCache:
         Raises as `fetch_latest` does, JournalError where the journal does not say that it was
         registered, RefusedError where it was refused since, or returned as a canary.
         """
-        address = parse_address(f"models:/{self._address.name}/{number}")
-        version = self._find_version(address)
-        _require_known(version)
+        version = find_version(f"models:/{self._name}/{number}")
         journal_check.require_fit_to_answer(version)
         return self._ensure_copy(version)
 
@@ -118,100 +107,68 @@ class VerifiedModelCache:
         kept = self._cache.find_record(self._uri, describe_registry())
         if kept is None:
             return None
-        folder = self._cache.locate(kept.bundle, kept.golden)
         try:
-            task = contents.verify_contents(folder, kept.bundle, kept.golden)
+            copy = self._verify_copy(self._name, kept.version, kept.bundle, kept.golden)
             if self._key:
-                signatures.verify_signature(
-                    folder / contents.FILES, folder / signatures.NAME, self._key
-                )
+                signature = copy.folder.with_name(signatures.NAME)
+                signatures.verify_signature(copy.folder, signature, self._key)
         except BundleError as error:
             log.warning("%s: the copy that was kept cannot be used: %s", self._uri, error)
             return None
-        return _describe_copy(self._address.name, kept.version, kept.bundle, task, folder)
+        return copy
 
-    def _connect(self) -> RegistryStore:
-        self._store = self._store or connect_store()
-        return self._store
-
-    def _find_version(self, address: VersionAddress) -> RegisteredVersion:
-        return self._connect().find_version(address)
+    def _verify_copy(self, name: str, version: str, digest: str, golden: str) -> CachedVersion:
+        """The copy with these digests; BundleError where it is not here or not sound."""
+        folder = self._cache.locate(digest, golden)
+        task = contents.verify_contents(folder, digest, golden)
+        files, rows = folder / contents.FILES, folder / contents.GOLDEN
+        return CachedVersion(name, version, digest, task, files, rows)
 
     def _ensure_copy(self, version: RegisteredVersion) -> CachedVersion:
-        """The copy of a version, fetched if it is not here or not sound."""
+        """The copy of a version, fetched if it is not here or not sound, with its evidence read."""
         digest = contents.read_digest(version, BUNDLE_TAG)
         golden = contents.read_digest(version, GOLDEN_TAG)
-        folder = self._cache.locate(digest, golden)
-        self._cache.prepare()
-        if folder not in self._verified or not folder.exists():
-            if not _is_sound(folder, digest, golden):
-                self._fetch(version, folder)
-            self._verified.add(folder)
+        known = (version.number, digest, golden, version.tags.get(EVIDENCE_TAG, ""))
+        copy = self._verified.get(known)
+        is_known = copy is not None and copy.folder.exists()
+        if copy is None or not is_known:
+            copy = self._find_or_fetch(version, digest, golden)
         if self._key:
-            self._verify_signature(version, folder, self._key)
-        self._verify_evidence(version)
-        self._cache.mark_used(folder)
-        seal = folder / contents.FILES / seal_format.SEAL
-        task = seal_format.parse_seal(seal.read_bytes(), seal)["task"]
-        return _describe_copy(version.name, version.number, digest, task, folder)
+            self._verify_signature(version, copy, self._key, is_known=is_known)
+        if not is_known:
+            read_evidence(version, self._key)
+            self._verified[known] = copy
+        self._cache.mark_used(copy.folder.parent)
+        return copy
 
-    def _fetch(self, version: RegisteredVersion, folder: Path) -> None:
-        """Fetch a version aside, and publish the copy once it was verified."""
+    def _find_or_fetch(self, version: RegisteredVersion, digest: str, golden: str) -> CachedVersion:
+        """Find a sound copy; else fetch the version aside, and publish what was verified."""
+        wanted = (version.name, version.number, digest, golden)
+        with suppress(BundleError):
+            return self._verify_copy(*wanted)
         with self._cache.open_aside() as aside:
-            copy = aside / "copy"
-            contents.fetch_contents(self._connect(), version, copy)
+            contents.fetch_contents(connect_store(), version, aside / "copy")
             with self._cache.hold_lock():
-                if not _is_sound(folder, version.tags[BUNDLE_TAG], version.tags[GOLDEN_TAG]):
-                    self._cache.publish(copy, folder)
+                with suppress(BundleError):  # another process was faster
+                    return self._verify_copy(*wanted)
+                self._cache.publish(aside / "copy", self._cache.locate(digest, golden))
+        return self._verify_copy(*wanted)
 
-    def _verify_evidence(self, version: RegisteredVersion) -> None:
-        """Check once that the evidence is about this version, and signed where a key is set."""
-        tags = (BUNDLE_TAG, EVIDENCE_TAG, GOLDEN_TAG)
-        known = (version.number, *(version.tags.get(tag, "") for tag in tags))
-        if known in self._on_evidence:
-            return
-        read_evidence(version, self._key)
-        self._on_evidence.add(known)
-
-    def _verify_signature(self, version: RegisteredVersion, folder: Path, key: Path) -> None:
+    def _verify_signature(
+        self, version: RegisteredVersion, copy: CachedVersion, key: Path, *, is_known: bool
+    ) -> None:
         """Check the copy against the version's present signature, and keep that with it.
 
         One that is the same as that kept was checked before; one that is gone is removed here too.
         """
-        kept = folder / signatures.NAME
+        kept = copy.folder.with_name(signatures.NAME)
+        checked = kept.read_bytes() if is_known and kept.exists() else None
         with self._cache.open_aside() as aside:
-            signature = aside / signatures.NAME
-            files = folder / contents.FILES
             try:
-                contents.fetch_signature(self._connect(), version, key, signature)
-                if folder not in self._signed or not _has_same_bytes(signature, kept):
-                    signatures.verify_signature(files, signature, key, Path(version.label))
+                signature = fetch_signature(version, signatures.NAME, aside, key)
+                if signature.read_bytes() != checked:
+                    signatures.verify_signature(copy.folder, signature, key, Path(version.label))
             except BundleError:
-                self._signed.discard(folder)
                 kept.unlink(missing_ok=True)
                 raise
             signature.replace(kept)
-            self._signed.add(folder)
-
-
-def _require_known(version: RegisteredVersion) -> None:
-    """BundleError where the journal knows this version with another bundle."""
-    contents.read_digest(version, BUNDLE_TAG)
-    journal_check.verify_version_against_journal(version)
-
-
-def _has_same_bytes(one: Path, other: Path) -> bool:
-    return other.exists() and one.read_bytes() == other.read_bytes()
-
-
-def _is_sound(folder: Path, digest: str, golden: str) -> bool:
-    try:
-        contents.verify_contents(folder, digest, golden)
-    except BundleError:
-        return False
-    return True
-
-
-def _describe_copy(name: str, version: str, digest: str, task: str, folder: Path) -> CachedVersion:
-    files, golden = folder / contents.FILES, folder / contents.GOLDEN
-    return CachedVersion(name, version, digest, task, files, golden)
