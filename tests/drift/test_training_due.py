@@ -52,9 +52,7 @@ def test_after_a_clock_that_was_ahead_training_is_not_due_every_night() -> None:
         assert (found.is_due, found.last) == (False, history[-1].seal)
         assert "of 2027-01-03 (journal entry 4)" in found.reason
         assert "due on 2027-01-10" in found.reason
-        assert "a clock was ahead: until then start a training yourself" in found.reason
     assert judge_due(history, 7, NOW + timedelta(days=307)).is_due
-    assert "clock" not in judge_due(history[:1], 30, NOW).reason
 
 
 def test_where_nothing_was_trained_training_is_due() -> None:

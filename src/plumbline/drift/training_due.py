@@ -41,9 +41,7 @@ def check_due(params: Params, *, record: bool) -> DueTraining:
 def judge_due(history: Sequence[Entry], every_days: int, now: datetime) -> DueTraining:
     """Count days of UTC from the last training in `history`, oldest first.
 
-    Whole days, as what asks every night is seldom on the minute. After an entry by a clock that was
-    ahead all later ones have its date, so that training is not due before that day: when these
-    trainings were is not known, and ignored they would be due every night.
+    Whole days, as what asks every night is seldom on the minute.
     """
     trainings = [entry for entry in history if entry.action in TRAININGS]
     if not trainings:
@@ -53,9 +51,7 @@ def judge_due(history: Sequence[Entry], every_days: int, now: datetime) -> DueTr
     due_on = day + timedelta(days=every_days)
     counted = f"the last training is of {day} (journal entry {last.number}), {KEY} is {every_days}"
     if now.date() < due_on:
-        note = "; a clock was ahead: until then start a training yourself"
-        note = note if day > now.date() else ""
-        return DueTraining(False, f"{counted}: due on {due_on}{note}", last.seal)
+        return DueTraining(False, f"{counted}: due on {due_on}", last.seal)
     return DueTraining(True, counted, last.seal)
 
 

@@ -1,6 +1,6 @@
 """Is the manifest that of the examples? What can be derived from them is compared, row by row."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 MAX_SHOWN = 80  # characters of a value in a message
 MAX_ROUNDING = 1e-9  # relative difference of two floats that count as equal
+CHUNK_ROWS = 10_000  # that are compared at once
 REMEDY = "run `dvc repro -f ingest`"
 
 
@@ -25,74 +26,61 @@ def check_manifest(manifest: Manifest, task: Task[Any], examples: Path) -> None:
     Both come from one ingest; whoever edits only one of them has checks and gates look at other
     labels, texts or groups than models are scored on.
     """
-    expected = {split: _ExpectedRows(task, examples, split) for split in SPLITS}
+    for batch in manifest.read_batches(["split"]):
+        for split in batch.column("split").unique().to_pylist():
+            if split not in SPLITS:
+                raise DataError(
+                    f"{layout.MANIFEST}: rows are in split {_show(split)}, which is none of "
+                    f"{', '.join(SPLITS)}; {REMEDY}"
+                )
+    for split in SPLITS:
+        derived = _cut(_derive_rows(task, examples, split))
+        listed = _cut(_list_rows(manifest, split))
+        num_before = 0
+        for ours, theirs in zip(derived, listed, strict=False):
+            _compare(ours, theirs, f"{examples}: {split}", num_before)
+            num_before += len(ours)
+
+
+def _list_rows(manifest: Manifest, split: str) -> Iterator["pd.DataFrame"]:
     for batch in manifest.read_batches():
-        for split, rows in batch.to_pandas().groupby("split", sort=False, dropna=False):
-            if split not in expected:
-                raise DataError(
-                    f"{layout.MANIFEST}: {_show(rows['id'].iloc[0])} is in split {_show(split)}, "
-                    f"which is none of {', '.join(SPLITS)}; {REMEDY}"
-                )
-            expected[str(split)].compare(rows.reset_index(drop=True))
-    for remaining in expected.values():
-        remaining.require_end()
+        rows = batch.to_pandas()
+        yield rows[rows["split"] == split]
 
 
-class _ExpectedRows:
-    """The rows that follow from the examples of one split, compared in order."""
+def _cut(tables: Iterable["pd.DataFrame"]) -> Iterator["pd.DataFrame"]:
+    """Yield the rows of all tables CHUNK_ROWS at a time; the last chunk has fewer, or none."""
+    import pandas as pd
 
-    def __init__(self, task: Task[Any], examples: Path, split: str) -> None:
-        import pandas as pd
+    waiting = pd.DataFrame()
+    for table in tables:
+        waiting = pd.concat([waiting, table], ignore_index=True)
+        while len(waiting) >= CHUNK_ROWS:
+            yield waiting[:CHUNK_ROWS]
+            waiting = waiting[CHUNK_ROWS:].reset_index(drop=True)
+    yield waiting
 
-        self._place = f"{examples}: {split}"
-        self._tables = _derive_rows(task, examples, split)
-        self._table = next(self._tables, pd.DataFrame())
-        self._num_compared = 0
 
-    def compare(self, listed: "pd.DataFrame") -> None:
-        """Compare the next rows with those that the manifest lists."""
-        expected = self._take(len(listed))
-        if len(expected) < len(listed):
-            num_rows = self._num_compared + len(expected)
+def _compare(ours: "pd.DataFrame", theirs: "pd.DataFrame", place: str, num_before: int) -> None:
+    """Compare rows that follow from examples with those that the manifest lists in their place."""
+    if len(ours) != len(theirs):
+        other = "more" if len(ours) < len(theirs) else "fewer"
+        num_rows = num_before + len(ours)
+        least = "" if len(ours) < CHUNK_ROWS else "at least "
+        raise DataError(
+            f"{place} has {least}{num_rows:,} rows, {layout.MANIFEST} has {other}; {REMEDY}"
+        )
+    for column in ours.columns:
+        if column not in theirs:
+            raise DataError(f"{layout.MANIFEST} has no column {column}; {REMEDY}")
+        differs = _find_differences(ours[column], theirs[column])
+        if differs.any():
+            row = int(differs.argmax())
             raise DataError(
-                f"{self._place} has {num_rows:,} rows, {layout.MANIFEST} has more; {REMEDY}"
+                f"{place}, row {num_before + row + 1:,} ({ours['id'][row]}): {column} is "
+                f"{_show(ours[column][row])} there and {_show(theirs[column][row])} in "
+                f"{layout.MANIFEST}; {REMEDY}"
             )
-        for column in expected.columns:
-            if column not in listed:
-                raise DataError(f"{layout.MANIFEST} has no column {column}; {REMEDY}")
-            differs = _find_differences(expected[column], listed[column])
-            if differs.any():
-                row = int(differs.argmax())
-                ours, theirs = expected[column][row], listed[column][row]
-                raise DataError(
-                    f"{self._place}, row {self._num_compared + row + 1:,} ({expected['id'][row]}): "
-                    f"{column} is {_show(ours)} there and {_show(theirs)} in {layout.MANIFEST}; "
-                    f"{REMEDY}"
-                )
-        self._num_compared += len(listed)
-
-    def require_end(self) -> None:
-        """Raise DataError where a row is left that the manifest does not list."""
-        if len(self._take(1)):
-            raise DataError(
-                f"{self._place} has more rows than {layout.MANIFEST}, which has "
-                f"{self._num_compared:,}; {REMEDY}"
-            )
-
-    def _take(self, num_rows: int) -> "pd.DataFrame":
-        """Return the next rows; fewer where no more follow."""
-        import pandas as pd
-
-        parts = [self._table[:0]]
-        while num_rows:
-            if self._table.empty:
-                self._table = next(self._tables, self._table)
-            part, self._table = self._table[:num_rows], self._table[num_rows:]
-            if part.empty:
-                break
-            parts.append(part)
-            num_rows -= len(part)
-        return pd.concat(parts, ignore_index=True)
 
 
 def _derive_rows(task: Task[Any], examples: Path, split: str) -> Iterator["pd.DataFrame"]:

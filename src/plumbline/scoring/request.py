@@ -1,6 +1,5 @@
 """What is scored and how; every fault that can be found before a row is read."""
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,8 +8,6 @@ from typing import Any
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Field, Signature
-from plumbline.tables.formats import find_kind
-from plumbline.tables.writing import find_output_kind
 
 # Columns beside the answers: who gave them, and why there are none.
 MODEL = "model"
@@ -36,22 +33,11 @@ class ScoringRequest:
     # What to do about an input {name} whose column is missing.
     remedy: str = "say which one it is: --column {name}=COLUMN"
 
-    def check_files(self) -> None:
-        """Raise ParamsError or DataError for files that cannot be read or written."""
-        find_kind(str(self.input))
-        find_output_kind(self.output)
-        if not self.input.is_file():
-            reason = "not a file" if self.input.exists() else "no such file"
-            raise DataError(f"{self.input}: {reason}")
-        if not os.access(self.input, os.R_OK):
-            raise DataError(f"{self.input}: this user has no permission to read it")
+    def check_output(self) -> None:
+        """Raise ParamsError for an output that cannot be written, or that may not be replaced."""
         folder = self.output.parent
         if not folder.is_dir():
             raise ParamsError(f"{self.output}: no such folder: {folder}; create it first")
-        self.check_output()
-
-    def check_output(self) -> None:
-        """Raise ParamsError for an output that exists and may not be replaced."""
         if self.output.is_dir():
             raise ParamsError(f"{self.output}: is a folder")
         if not self.output.exists():

@@ -19,7 +19,7 @@ from plumbline.scoring.partial_output import PartialOutput
 from plumbline.scoring.request import ERROR, MODEL, ScoringRequest
 from plumbline.tables.batches import Batch
 from plumbline.tables.formats import Table, open_file, open_table
-from plumbline.tables.writing import TableWriter, create_writer
+from plumbline.tables.writing import TableWriter, create_writer, find_output_kind
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
@@ -55,14 +55,15 @@ def score(
     is written, DataError for an input that is not valid or changes during the run, PlumblineError
     if the output cannot be written: then the rows so far are kept, and the next call resumes.
     """
-    request.check_files()
     signature = bundle.read_signature(model.folder)
     source = bundle.read_source(model.folder)
     own = source.get("columns", {})
-    stamp = _stamp_file(request.input)
     wanted = [*own.values(), *request.inputs.values(), *(each.name for each in signature.inputs)]
     refuse_encoding = source.get("encoding") == "refuse"
     with open_file(request.input) as file:
+        stamp = os.fstat(file.fileno())
+        find_output_kind(request.output)
+        request.check_output()
         table = open_table(file, str(request.input), wanted, refuse_encoding=refuse_encoding)
         request = _choose_prefix(request, table, signature, say)
         added = request.list_added_columns(signature)
@@ -216,14 +217,11 @@ def _describe_run(
     }
 
 
-def _refuse_changed_input(path: Path, stamp: tuple[int, ...]) -> None:
-    if _stamp_file(path) != stamp:
+def _refuse_changed_input(path: Path, before: os.stat_result) -> None:
+    after = path.stat()
+    same = os.path.samestat(before, after) and before.st_size == after.st_size
+    if not same or before.st_mtime_ns != after.st_mtime_ns:
         raise DataError(f"{path}: changed while it was read; run the same command again")
-
-
-def _stamp_file(path: Path) -> tuple[int, ...]:
-    status = path.stat()
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A file at an http(s) address: downloaded once, bounded, and used only if its digest is pinned."""
+"""A file at an http(s) address: downloaded once, and used only if its digest is pinned."""
 
 import hashlib
 import http
@@ -18,7 +18,6 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.process.files import digest_path, write_aside
 
-MAX_BYTES = 50 * 2**30
 STALL_SECONDS = 60
 LOOKUP_SECONDS = 10
 BLOCK_BYTES = 2**20
@@ -166,11 +165,6 @@ class _Body:
             expected = self._size + int(response.headers.get("Content-Length") or 0)
         while block := _read_block(response, self._shown):
             self._size += len(block)
-            if self._size > MAX_BYTES:
-                raise DataError(
-                    f"{self._shown}: stopped after {MAX_BYTES:,} bytes; download it yourself and "
-                    "name the file in data.source"
-                )
             self.digest.update(block)
             file.write(block)
         if self._size < expected:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Batch
 from plumbline.tables.byte_stream import open_seekable
-from plumbline.tables.class_names import list_class_names, name_classes, remove_class_names
+from plumbline.tables.class_names import list_class_names, name_classes
 from plumbline.tables.records import CHUNK_ROWS
 from plumbline.tables.rows import split_large
 
@@ -50,7 +50,7 @@ class ArrowTable:
                 self._file = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
                 schema = self._file.schema
         self._class_names = list_class_names(schema)
-        self._schema = remove_class_names(schema, self._class_names)
+        self._schema: pa.Schema = name_classes(schema.empty_table(), self._class_names).schema
         self.header: list[str] = list(schema.names)
         self.names = self.header
 

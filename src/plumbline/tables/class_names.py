@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 KEY = b"huggingface"  # of the metadata
+T = TypeVar("T", "pa.RecordBatch", "pa.Table")
 
 ClassNames = Mapping[str, Sequence[str]]  # by column
 
@@ -38,29 +39,21 @@ def name_class(value: Any, names: Sequence[str] | None) -> Any:
     return None  # the hub marks a missing label with -1
 
 
-def name_classes(batch: "pa.RecordBatch", class_names: ClassNames) -> "pa.RecordBatch":
-    """Return the rows with names in place of numbered classes."""
+def name_classes(rows: T, class_names: ClassNames) -> T:
+    """Return rows with names in place of numbered classes, and without the metadata of these."""
     import pyarrow as pa
 
     for column, names in class_names.items():
-        position = batch.schema.get_field_index(column)
+        position = rows.schema.get_field_index(column)
         if position >= 0:
-            named = [name_class(value, names) for value in batch.column(position).to_pylist()]
-            kind = _name_type(batch.schema.field(position).type)
-            batch = batch.set_column(position, column, pa.array(named, kind))
-    return batch
-
-
-def remove_class_names(schema: "pa.Schema", class_names: ClassNames) -> "pa.Schema":
-    """Return the schema of what `name_classes` returns."""
-    for column in class_names:
-        position = schema.get_field_index(column)
-        field = schema.field(position)
-        schema = schema.set(position, field.with_type(_name_type(field.type)))
-    if not class_names:
-        return schema
-    others = {key: value for key, value in schema.metadata.items() if key != KEY}
-    return schema.with_metadata(others)
+            named = [name_class(value, names) for value in rows.column(position).to_pylist()]
+            is_list = pa.types.is_nested(rows.schema.field(position).type)
+            kind = pa.list_(pa.string()) if is_list else pa.string()
+            rows = rows.set_column(position, column, pa.array(named, kind))
+    if not class_names or rows.schema.metadata is None:
+        return rows
+    others = {key: value for key, value in rows.schema.metadata.items() if key != KEY}
+    return rows.replace_schema_metadata(others)
 
 
 def _find_names(feature: Any) -> Sequence[str] | None:
@@ -68,9 +61,3 @@ def _find_names(feature: Any) -> Sequence[str] | None:
     if isinstance(feature, list):
         feature = feature[0]
     return feature.get("names") or (feature.get("feature") or {}).get("names")
-
-
-def _name_type(kind: "pa.DataType") -> "pa.DataType":
-    import pyarrow as pa
-
-    return pa.list_(pa.string()) if pa.types.is_nested(kind) else pa.string()

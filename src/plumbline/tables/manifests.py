@@ -1,14 +1,14 @@
 """What changed between two manifests: rows of each split, and classes."""
 
-from collections import Counter
+import tempfile
 from collections.abc import Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, SPLITS
-from plumbline.tables.database import open_database, quote_name
 from plumbline.tables.manifest_file import Manifest
+from plumbline.tables.rows import CONFIG
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,7 +52,16 @@ COUNT_EXAMPLES = """
     JOIN new ON new.row = pairs.new_row
     GROUP BY ALL
 """
-COUNT_SIZES = "SELECT split, label, count(*) FROM {table} GROUP BY ALL"
+COUNT_SIZES = """
+    SELECT coalesce({key}::VARCHAR, 'None') AS key,
+        count(*) FILTER (NOT is_new) AS before, count(*) FILTER (is_new) AS after
+    FROM (
+        SELECT split, label, false AS is_new FROM old
+        UNION ALL SELECT split, label, true AS is_new FROM new
+    )
+    GROUP BY ALL
+    ORDER BY abs(after - before) DESC, key
+"""
 # Equal for the same rows in any order.
 SUM_ROWS = "SELECT count(*), sum(hash({columns})) FROM {table}_file"
 
@@ -73,59 +82,65 @@ def compare_manifests(
 
     Of a split; an example counts where it is now, as removed and moved_out where it was:
 
-        before      rows in the old manifest
-        after       rows in the new one
-        added       rows that are no example of the old manifest
-        removed     rows that are no example of the new one
-        changed     examples of another digest, or CONTENT_DIGEST: texts that read the same need
-                    not be the same to a model
-        regrouped   examples in other groups by the columns of slices
-        relabelled  examples with another label
-        renamed     those of them whose class has another name now, with all its examples and no
-                    others; never of sets of labels, most of which occur once
-        moved_in    examples that were in another split
-        moved_out   examples that are in another split now
-        altered     rows of the old split that are removed, moved out, changed, regrouped or
-                    relabelled (not only renamed), and rows that were moved in changed, regrouped
-                    or relabelled; each counts once
+        before, after        rows in the old manifest, and in the new one
+        added, removed       rows that are no example of the other manifest
+        changed              examples of another digest, or CONTENT_DIGEST
+        regrouped            examples in other groups by the columns of slices
+        relabelled           examples with another label
+        renamed              those of them whose class, with all its examples and no others, has
+                             another name now; never of sets of labels, most of which occur once
+        moved_in, moved_out  examples that were, or are now, in another split
+        altered              rows of the old split that are removed, moved out, changed, regrouped
+                             or relabelled (not only renamed), and rows that were moved in changed,
+                             regrouped or relabelled; each counts once
     """
     columns = {OLD: before.list_columns(), NEW: now.list_columns()}
-    with open_database() as database, _explain_damage(before, now):
+    with _open_database(before, now) as database:
         for table, manifest in ((OLD, before), (NEW, now)):
             file = database.read_parquet(str(manifest.path), file_row_number=True)
             file.create_view(f"{table}_file")
         same = set(columns[OLD]) == set(columns[NEW]) and _has_same_rows(database, columns[NEW])
         _read_rows(database, columns, slices)
-        sizes = {table: _count_sizes(database, table) for table in columns}
+        splits, labels = (_count_sizes(database, key) for key in ("split", "label"))
         examples = _count_examples(database)
     has_sets = LABEL_SET in columns[NEW]
+    classes = [
+        {"label": label, "before": old, "after": new}
+        for label, (old, new) in labels.items()
+        if old != new
+    ]
     return {
         "same": same,
-        **_count_changes(examples, sizes, has_sets=has_sets),
-        "classes": _compare_classes(sizes[OLD], sizes[NEW]),
+        **_count_changes(examples, splits, has_sets=has_sets),
+        "classes": classes[:NUM_CLASSES],
     }
 
 
 @contextmanager
-def _explain_damage(before: Manifest, now: Manifest) -> "Iterator[None]":
+def _open_database(before: Manifest, now: Manifest) -> "Iterator[duckdb.DuckDBPyConnection]":
+    """Open an empty database for a comparison; DataError where a manifest cannot be read."""
     import duckdb
 
     try:
-        yield
+        with (
+            tempfile.TemporaryDirectory(prefix="plumbline-") as folder,
+            duckdb.connect(config=CONFIG | {"temp_directory": folder}) as database,
+        ):
+            yield database
     except duckdb.Error as error:
         found = " ".join(str(error).split())
         damaged = now if str(now.path) in found else before
         raise DataError(f"{damaged.path}: cannot be compared ({found}); {damaged.remedy}") from None
 
 
-def _count_sizes(database: "duckdb.DuckDBPyConnection", table: str) -> Counter[tuple[Any, Any]]:
-    """Count the rows of each split and label."""
-    rows = database.execute(COUNT_SIZES.format(table=table)).fetchall()
-    return Counter({(split, label): size for split, label, size in rows})
+def _count_sizes(database: "duckdb.DuckDBPyConnection", key: str) -> dict[str, tuple[int, int]]:
+    """Map each split, or each label, to its rows before and after; the largest change is first."""
+    rows = database.execute(COUNT_SIZES.format(key=key)).fetchall()
+    return {value: (before, after) for value, before, after in rows}
 
 
 def _has_same_rows(database: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> bool:
-    names = ", ".join(map(quote_name, columns))
+    names = ", ".join(map(_quote_name, columns))
     queries = [SUM_ROWS.format(columns=names, table=table) for table in (OLD, NEW)]
     old, new = (database.execute(query).fetchall() for query in queries)
     return bool(old == new)
@@ -148,8 +163,13 @@ def _read_rows(
         database.execute(query)
 
 
+def _quote_name(name: str) -> str:
+    escaped = name.replace('"', '""')
+    return f'"{escaped}"'
+
+
 def _write_hash(names: Sequence[str]) -> str:
-    return f"hash({', '.join(map(quote_name, names))})" if names else "0"
+    return f"hash({', '.join(map(_quote_name, names))})" if names else "0"
 
 
 def _count_examples(database: "duckdb.DuckDBPyConnection") -> "pd.DataFrame":
@@ -161,7 +181,7 @@ def _count_examples(database: "duckdb.DuckDBPyConnection") -> "pd.DataFrame":
 
 
 def _count_changes(
-    examples: "pd.DataFrame", sizes: dict[str, Counter[tuple[Any, Any]]], *, has_sets: bool
+    examples: "pd.DataFrame", sizes: dict[str, tuple[int, int]], *, has_sets: bool
 ) -> dict[str, Any]:
     """Return `splits` and `renames` of `compare_manifests`."""
     relabelled = examples["old_label"] != examples["new_label"]
@@ -178,7 +198,7 @@ def _count_changes(
     for split in SPLITS:
         is_here = examples["new_split"] == split
         was_here = examples["old_split"] == split
-        num_before, num_after = (_count_rows(sizes[table], split) for table in (OLD, NEW))
+        num_before, num_after = sizes.get(split, (0, 0))
         num_removed = num_before - count(was_here)
         splits[split] = {
             "before": num_before,
@@ -200,34 +220,9 @@ def _count_changes(
     }
 
 
-def _count_rows(sizes: Counter[tuple[Any, Any]], split: str) -> int:
-    return sum(size for (own, _), size in sizes.items() if own == split)
-
-
 def _is_renamed(before: "pd.Series", after: "pd.Series") -> "pd.Series":
     """Whether each example's class was renamed: one old label has one new one, and vice versa."""
     num_new = after.groupby(before).transform("nunique")
     num_old = before.groupby(after).transform("nunique")
     renamed: pd.Series = (num_new == 1) & (num_old == 1)
     return renamed
-
-
-def _compare_classes(
-    old: Counter[tuple[Any, Any]], new: Counter[tuple[Any, Any]]
-) -> list[dict[str, Any]]:
-    """List the classes whose size changed most."""
-    before, after = _count_labels(old), _count_labels(new)
-    labels = [label for label in before.keys() | after.keys() if before[label] != after[label]]
-    labels.sort(key=lambda label: (-abs(after[label] - before[label]), label))
-    return [
-        {"label": label, "before": before[label], "after": after[label]}
-        for label in labels[:NUM_CLASSES]
-    ]
-
-
-def _count_labels(sizes: Counter[tuple[Any, Any]]) -> Counter[str]:
-    """Return how many rows have each label, as text."""
-    counts: Counter[str] = Counter()
-    for (_, label), size in sizes.items():
-        counts[str(label)] += size
-    return counts

@@ -6,13 +6,20 @@ import weakref
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from plumbline.tables.database import CONFIG
 from plumbline.tables.records import CHUNK_CHARS
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+MEMORY = "256MB"  # for tables; the process needs some 140 MB more
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "memory_limit": MEMORY,
+    "threads": 4,  # each takes a share of the memory
+    "preserve_insertion_order": "false",  # a query that needs an order asks for it
+    "autoinstall_known_extensions": "false",  # nothing is downloaded
+    "autoload_known_extensions": "false",
+}
 ROW = "#row"  # no column of data has such a name
 READ_ROWS = 2048  # at once, unless they are longer than CHUNK_CHARS
 
