@@ -130,11 +130,9 @@ def require_settings(targets: Sequence[str]) -> None:
         journal.find_journal_uri()
     except JournalError as error:
         raise ParamsError(str(error)) from None
-    private_key, public_key = (
-        signatures.find_key("PLUMBLINE_PRIVATE_KEY"),
-        signatures.find_key("PLUMBLINE_PUBLIC_KEY"),
-    )
+    private_key = signatures.find_key("PLUMBLINE_PRIVATE_KEY")
     if private_key is not None:
         signatures.check_private_key(private_key)
+    public_key = signatures.find_key("PLUMBLINE_PUBLIC_KEY")
     if public_key is not None:
         signatures.check_public_key(public_key)
