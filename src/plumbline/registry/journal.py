@@ -139,14 +139,14 @@ def find_broken_entry(entries: list[Entry]) -> int | None:
 
 
 @contextmanager
-def lock_journal(uri: str | None = None) -> Iterator[Journal]:
-    """Open the journal, or that at another URI, under a lock that one process holds at a time.
+def lock_journal() -> Iterator[Journal]:
+    """Open the journal under a lock that one process holds at a time.
 
     The lock ends with the process, however that ends.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = _create_engine(uri or find_journal_uri())
+    engine = _create_engine(find_journal_uri())
     try:
         with _hold_lock(engine) as connection:
             table = _build_table()
@@ -163,14 +163,14 @@ def lock_journal(uri: str | None = None) -> Iterator[Journal]:
 
 
 @contextmanager
-def read_journal(uri: str | None = None) -> Iterator[Journal]:
-    """Open the journal, or that at another URI, to read it only.
+def read_journal() -> Iterator[Journal]:
+    """Open the journal to read it only.
 
     It takes no lock: nobody who decides waits for a reader.
     """
     from sqlalchemy.exc import SQLAlchemyError
 
-    engine = _create_engine(uri or find_journal_uri())
+    engine = _create_engine(find_journal_uri())
     try:
         if engine.dialect.name == "sqlite" and not Path(str(engine.url.database)).exists():
             raise JournalIntegrityError(

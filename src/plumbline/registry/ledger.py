@@ -65,7 +65,7 @@ def record_look(model: str, use: SplitUse) -> Look:
     with journal.lock_journal() as book:
         uses = _read_uses(book.connection)
         if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
-            _append(book.connection, [_describe_use(model, use)])
+            _append(book.connection, _describe_use(model, use))
     return count_look(uses, use)
 
 
@@ -124,32 +124,27 @@ def _describe_use(model: str, use: SplitUse) -> dict[str, Any]:
     }
 
 
-def _append(connection: "Connection", rows: list[dict[str, Any]]) -> None:
-    """Add looks, in this order; the first one makes the table."""
+def _append(connection: "Connection", row: dict[str, Any]) -> None:
+    """Add a look; the first one makes the table."""
     table = _build_table()
     with connection.begin():
         table.create(connection, checkfirst=True)
-        if rows:
-            connection.execute(table.insert(), rows)
+        connection.execute(table.insert(), [row])
 
 
-def _read_rows(connection: "Connection") -> list[dict[str, Any]]:
+def _read_uses(connection: "Connection") -> list[SplitUse]:
     """Read all looks, oldest first; none where no table was made yet."""
     from sqlalchemy import inspect
 
     table = _build_table()
+    uses: list[SplitUse] = []
     with connection.begin():
         if not inspect(connection).has_table(table.name):
-            return []
+            return uses
         query = table.select().order_by(table.c.number)
-        return [dict(row) for row in connection.execute(query).mappings()]
-
-
-def _read_uses(connection: "Connection") -> list[SplitUse]:
-    uses = []
-    for row in _read_rows(connection):
-        sketch = SplitSketch(row["num_rows"], row["hashes"])
-        uses.append(SplitUse(row["question"], row["split"], row["plan"], sketch=sketch))
+        for row in connection.execute(query).mappings():
+            sketch = SplitSketch(row["num_rows"], row["hashes"])
+            uses.append(SplitUse(row["question"], row["split"], row["plan"], sketch=sketch))
     return uses
 
 

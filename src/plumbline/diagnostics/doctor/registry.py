@@ -23,7 +23,7 @@ from plumbline.registry import champion_pin, journal, local_files
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_rules import NO_CHAMPION, find_last_move
 from plumbline.registry.reader import find_version, open_version
-from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, describe_registry
+from plumbline.registry.reader.addresses import CHAMPION, describe_registry
 from plumbline.registry.reader.artifacts import MissingArtifactError
 from plumbline.registry.reader.run_files import fetch_recorded_file
 from plumbline.tracking import store_location
@@ -177,11 +177,10 @@ def _check_version(name: str, version: str, own: list[Entry]) -> Iterator[Diagno
         except BundleError as error:
             remedy = f"`plumbline sign {name} {version} --key KEY`, or do not use it"
             yield report_error("versions", error, remedy)
-    tags = opened.registered.tags
-    if tags[BUNDLE_TAG] not in {entry.bundle for entry in own}:
+    if opened.bundle not in {entry.bundle for entry in own}:
         message = f"{name} version {version} has another bundle than the journal says"
         yield DiagnosticResult("versions", False, message, f"{BACKUP} of the registry")
-    commit = tags.get("plumbline.git_commit")
+    commit = opened.registered.tags.get("plumbline.git_commit")
     if commit and run_git("cat-file", "-e", f"{commit}^{{commit}}").returncode:
         message = f"{name} version {version}: commit {commit[:12]} is not in this repository"
         remedy = "git fetch --all (in a shallow clone: git fetch --unshallow), or push its branch"
