@@ -70,25 +70,6 @@ def test_a_file_like_before_and_one_of_a_later_world(trained: Checkout, tmp_path
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
-def test_few_rows_and_wrong_files_are_told(trained: Checkout, tmp_path: Path) -> None:
-    said = trained.run(
-        "plumbline", "drift", write(tmp_path / "few.csv", rows(1, 0.0)[:50]), code=32
-    ).stdout
-    assert said.startswith("too few rows: 50 rows; drift.min_rows requires 200")
-    (tmp_path / "empty").mkdir()
-    assert (
-        "no requests-*.parquet there"
-        in trained.run("plumbline", "drift", str(tmp_path / "empty"), code=1).stderr
-    )
-    odd = write(tmp_path / "odd.csv", [{"body": "where is it"}])
-    assert "missing column 'text'" in trained.run("plumbline", "drift", odd, code=1).stderr
-    same = write(tmp_path / "same.csv", rows(1, 0.0))
-    assert (
-        "no such column"
-        in trained.run("plumbline", "drift", same, "--label", "queue", code=2).stderr
-    )
-
-
 def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
     trained: Checkout, tmp_path: Path
 ) -> None:

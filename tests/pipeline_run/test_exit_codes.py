@@ -1,13 +1,14 @@
 """What ended a stage, and with which exit code: a signal, a crash, or the stage itself."""
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.support.failing_stage import replace_reproduction
 
 from plumbline import pipeline_run
 from plumbline.pipeline_run.reproduction import RunRequest, StageError
+from plumbline.process import dvc_lock
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,18 @@ def test_the_end_of_a_stage_is_named(
     replace_reproduction(monkeypatch, reproduce)
     assert pipeline_run.run(RunRequest()) == code
     assert said in capsys.readouterr().err
+
+
+def replace_reproduction(
+    monkeypatch: pytest.MonkeyPatch, reproduce: Callable[[RunRequest], None]
+) -> None:
+    """Let `reproduce` be what DVC does; nothing is wrong before it."""
+    for module, name in (
+        (pipeline_run, "load_params"),
+        (pipeline_run, "require_settings"),
+        (dvc_lock, "check_pipeline"),
+        (dvc_lock, "check_lock"),
+        (pipeline_run.local_files, "require_local_models"),
+    ):
+        monkeypatch.setattr(module, name, lambda *_: None)
+    monkeypatch.setattr(pipeline_run, "reproduce", reproduce)
