@@ -31,15 +31,11 @@ def full(lines: Lines, *options: str, **environment: str) -> Iterator[tuple[Serv
     go.unlink(missing_ok=True)
     token = lines.folder / "token"
     token.write_text(TOKEN)
-    limits = (
-        "--limit",
-        "queue_rows=1",
-        "--limit",
-        "deadline_s=900",
-        "--limit",
-        "predict_timeout_s=900",
-    )
-    limits += ("--limit", f"read_timeout_s={READ_TIMEOUT_S}", "--token-file", str(token))
+    values = {"queue_rows": 1, "deadline_s": 900, "predict_timeout_s": 900}
+    values["read_timeout_s"] = READ_TIMEOUT_S
+    limits = ["--token-file", str(token)]
+    for name, value in values.items():
+        limits += ["--limit", f"{name}={value}"]
     uri = f"models:/line/{MOODY}"
     with (
         serving(lines, *limits, *options, uri=uri, **environment) as server,

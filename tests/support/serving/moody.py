@@ -7,17 +7,7 @@ from pathlib import Path
 
 ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
 EXITS = "LINE_EXITS"  # set: the code ends the process that loads it
-SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS, REJECTS, QUITS = (
-    1001.0,
-    1002.0,
-    1003.0,
-    1004.0,
-    1005.0,
-    1006.0,
-    1007.0,
-    1008.0,
-    1009.0,
-)
+SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS, REJECTS, QUITS = map(float, range(1001, 1010))
 WAITS_FILE, GO_FILE = "waits", "go"  # where the server runs
 
 
