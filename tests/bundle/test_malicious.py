@@ -121,7 +121,6 @@ CONTENT = {
     "a pickle": ("model.pkl", PICKLE),
     "a checkpoint": ("model.pt", archive(PICKLE, "archive/data.pkl")),
     "a pickle as .bin": ("model.bin", PICKLE),
-    "a pickle as .joblib": ("model.joblib", PICKLE),
     "a shared library": ("ops.so", b"\x7fELF" + b"\0" * 100),
     "a template": ("chat.jinja", b"{{ ''.__class__ }}"),
     "a shell script": ("run.sh", f"touch {CANARY}".encode()),

@@ -63,7 +63,7 @@ COUNT_SIZES = """
     ORDER BY abs(after - before) DESC, key
 """
 # Equal for the same rows in any order.
-SUM_ROWS = "SELECT count(*), sum(hash({columns})) FROM {table}_file"
+SUM_ROWS = "SELECT count(*), sum({rows}) FROM {table}_file"
 
 
 def compare_manifests(
@@ -99,7 +99,7 @@ def compare_manifests(
         for table, manifest in ((OLD, before), (NEW, now)):
             file = database.read_parquet(str(manifest.path), file_row_number=True)
             file.create_view(f"{table}_file")
-        same = set(columns[OLD]) == set(columns[NEW]) and _has_same_rows(database, columns[NEW])
+        same = set(columns[OLD]) == set(columns[NEW]) and _has_same_rows(database, columns)
         _read_rows(database, columns, slices)
         splits, labels = (_count_sizes(database, key) for key in ("split", "label"))
         examples = _count_examples(database)
@@ -139,11 +139,12 @@ def _count_sizes(database: "duckdb.DuckDBPyConnection", key: str) -> dict[str, t
     return {value: (before, after) for value, before, after in rows}
 
 
-def _has_same_rows(database: "duckdb.DuckDBPyConnection", columns: Sequence[str]) -> bool:
-    names = ", ".join(map(_quote_name, columns))
-    queries = [SUM_ROWS.format(columns=names, table=table) for table in (OLD, NEW)]
-    old, new = (database.execute(query).fetchall() for query in queries)
-    return bool(old == new)
+def _has_same_rows(database: "duckdb.DuckDBPyConnection", columns: dict[str, list[str]]) -> bool:
+    sums = []
+    for table, names in columns.items():
+        query = SUM_ROWS.format(rows=_write_hash(names, columns[NEW]), table=table)
+        sums.append(database.execute(query).fetchall())
+    return bool(sums[0] == sums[1])
 
 
 def _read_rows(
@@ -154,22 +155,19 @@ def _read_rows(
         sorted({*names}.intersection(slices) - {"split", "label"}) for names in columns.values()
     ]
     has_contents = all(CONTENT_DIGEST in names for names in columns.values())
-    for table in columns:
+    for table, names in columns.items():
         query = READ_ROWS.format(
             table=table,
-            contents=_write_hash([CONTENT_DIGEST] if has_contents else []),
-            groups=_write_hash(groups[0] if groups[0] == groups[1] else []),
+            contents=_write_hash(names, [CONTENT_DIGEST] if has_contents else []),
+            groups=_write_hash(names, groups[0] if groups[0] == groups[1] else []),
         )
         database.execute(query)
 
 
-def _quote_name(name: str) -> str:
-    escaped = name.replace('"', '""')
-    return f'"{escaped}"'
-
-
-def _write_hash(names: Sequence[str]) -> str:
-    return f"hash({', '.join(map(_quote_name, names))})" if names else "0"
+def _write_hash(names: Sequence[str], wanted: Sequence[str]) -> str:
+    """Write a hash of columns by their numbers in `names`: to SQL, `ID` and `id` are one name."""
+    numbers = [f"#{names.index(name) + 1}" for name in wanted]
+    return f"hash({', '.join(numbers)})" if numbers else "0"
 
 
 def _count_examples(database: "duckdb.DuckDBPyConnection") -> "pd.DataFrame":
