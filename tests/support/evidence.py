@@ -10,9 +10,8 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Case, Scores
 from plumbline.contract.task import Task
 from plumbline.evidence import document, gates, withholding
-from plumbline.evidence.content import describe_judgement, list_bundles
 from plumbline.evidence.gather import digest_files
-from plumbline.evidence.judge import judge
+from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import (
     ChampionFacts,
     DataFacts,
@@ -95,21 +94,19 @@ def _describe(facts: dict[str, Any], params: Params, task: Task) -> dict[str, An
         name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
         for name in params.control.candidates
     }
-    return (
-        dict.fromkeys(document.KEYS)
-        | facts
-        | {
-            "format": document.FORMAT,
-            "task": task.name,
-            "model": params.registry.model,
-            "other_metrics": [],
-            "params": document.describe_params(params),
-            "lineage": {},
-            "hardware": {"trainings": {}},
-            "bundles": list_bundles(digests, controls),
-            "digests": digest_files() | {name: digest_path(path) for name, path in paths.items()},
-        }
-    )
+    return facts | {
+        "format": document.FORMAT,
+        "task": task.name,
+        "model": params.registry.model,
+        "other_metrics": [],
+        "params": document.describe_params(params),
+        "flips": None,
+        "notes": {},
+        "lineage": {},
+        "hardware": {"trainings": {}},
+        "bundles": document.list_bundles(digests, controls),
+        "digests": digest_files() | {name: digest_path(path) for name, path in paths.items()},
+    }
 
 
 def _measure(params: Params, task: Task, verdict: str, champion: dict | None) -> Measurements:

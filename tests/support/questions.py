@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 
 from plumbline.contract.params import Evaluation
-from plumbline.contract.records import Bound, Case, ExportDifference, Leak, Scores
+from plumbline.contract.records import Bound, Candidate, Case, ExportDifference, Leak, Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.records import DataFacts, LookFacts, Measurements, RuntimeFacts
+from plumbline.evidence.records import ChampionFacts, DataFacts, LookFacts, RuntimeFacts
 from plumbline.evidence.scores import ScoreTable
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.statistics.calibration import CalibrationFinding
@@ -75,18 +75,24 @@ class Facts:
             export=tuple(self.export),
             behaviour=tuple(self.behaviour),
         )
+        known = None
+        if self.champion is not None:
+            changes = None if self.data_changes is None else {"data": self.data_changes}
+            lag, is_same = self.champion_lag, self.is_champion
+            known = ChampionFacts("model", "7", "bundle", {}, lag, changes, 0.0, 1, is_same)
         table = ScoreTable(self.metric, {}, self.bound, self.manifest)
+        name, metric = self.choice.winner, self.metric.name
+        validation = Scores({metric: self.winner_validation}, {})
+        winner = Candidate(name, validation, Scores({metric: self.winner}, {}), None, {}, 0)
         question = gates.GateQuestion(
-            Measurements(data, table, None, runtime), self.limits, [], self.choice
+            data, table, known, runtime, self.limits, [winner], self.choice
         )
         given = (
-            "winner", "winner_validation", "baselines", "simple", "controls", "champion",
-            "champion_lag", "is_champion", "data_changes", "seeds", "level", "slices",
-            "calibration", "orderings", "selective", "parity", "cost",
+            "baselines", "simple", "controls", "champion", "seeds", "level", "slices",
+            "calibration", "selective", "cost",
         )  # fmt: skip
         vars(question).update({name: getattr(self, name) for name in given})
-        vars(question)["all_orderings"] = {"winner": self.orderings}
-        vars(question)["form_scores"] = {self.form: Scores({self.metric.name: self.winner}, {})}
+        vars(question)["orderings"] = {name: self.orderings}
         vars(question)["parities"] = {self.form: self.parity} if self.parity else {}
         return question
 

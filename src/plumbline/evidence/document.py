@@ -2,19 +2,27 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, StaleEvidenceError
+from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
+from plumbline.contract.records import Candidate
 from plumbline.contract.task import Task
+from plumbline.contract.trainings import locate_hardware
 from plumbline.evidence.changes import compare_params
-from plumbline.process.files import digest_path, read_json_object
+from plumbline.evidence.judge import Judgement, describe_judgement
+from plumbline.process.files import digest_path, read_json, read_json_object
 from plumbline.process.lineage import collect_lineage
 from plumbline.sources.shown_params import hide_secrets_in_values
+
+if TYPE_CHECKING:
+    from plumbline.evidence.gather import Subjects
+    from plumbline.evidence.measure import Exhibits
 
 FORMAT = 5
 PLACES = 6  # of tracked metrics: enough for any comparison, too few to show a machine's rounding
@@ -29,19 +37,36 @@ DIGESTED_FILES = {
     "report": layout.REPORT,
     "model_card": layout.MODEL_CARD,
 }
+WRITTEN_BY_EVALUATE = ("golden", "predictions", "reference")  # before the evidence is built
 PAGES = ("report", "model_card")  # which show the evidence to people
 REMEDY = "run `dvc repro evaluate`"
-FAILURE_KEYS = (
-    "format", "task", "model", "verdict", "summary", "gates", "lineage", "seal",
-)  # fmt: skip
-# Every key that a reader relies on, and `build_evidence` writes.
-KEYS = (
-    *FAILURE_KEYS, "metric", "other_metrics", "winner", "ranking", "loosened", "thresholds",
-    "params", "choice", "trials", "rehearsal", "lag", "notes",
-    "candidates", "baselines", "cost", "forms", "comparisons", "champion", "comparison", "looks",
-    "flips", "changes", "slices", "uncertainty", "selective", "behaviour",
-    "digests", "answers", "export", "bundles", "hardware", "data", "metrics", "bound",
-)  # fmt: skip
+
+
+def build_evidence(
+    facts: Mapping[str, Any],
+    judgement: Judgement,
+    subjects: "Subjects",
+    exhibits: "Exhibits",
+    task: Task[Params],
+) -> dict[str, Any]:
+    """Build evidence.json but for its seal; `WRITTEN_BY_EVALUATE` are on disk already."""
+    winner = exhibits.candidates[0]
+    return {
+        **facts,
+        "format": FORMAT,
+        "task": task.name,
+        "model": subjects.params.registry.model,
+        **describe_judgement(judgement, subjects.params, task),
+        # in the order in which the task ranks them
+        "other_metrics": [name for name in winner.test.metrics if name != task.metric.name],
+        "params": describe_params(subjects.params),
+        "flips": exhibits.flips,
+        "notes": _collect_notes(exhibits.candidates),
+        "bundles": list_bundles(subjects.candidates, subjects.controls),
+        "digests": _collect_digests(subjects, winner),
+        "lineage": subjects.lineage,
+        "hardware": _describe_hardware(exhibits.candidates),
+    }
 
 
 def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, Any]:
@@ -77,11 +102,14 @@ def read_evidence(params: Params) -> dict[str, Any]:
     evaluation's are here.
     """
     evidence = _parse_evidence()
-    if evidence["verdict"] == "error":
-        return evidence
-    _require_keys(evidence, KEYS)
-    _check_digests(evidence)
-    _check_params(evidence, params)
+    try:
+        if evidence["verdict"] != "error":
+            _check_digests(evidence)
+            _check_params(evidence, params)
+    except (LookupError, TypeError, AttributeError) as error:
+        raise EvidenceError(
+            f"{layout.EVIDENCE}: damaged ({type(error).__name__}: {error}); {REMEDY}"
+        ) from None
     return evidence
 
 
@@ -127,6 +155,40 @@ def describe_params(params: Params) -> dict[str, Any]:
     return described
 
 
+def list_bundles(candidates: Mapping[str, str], controls: Mapping[str, str]) -> dict[str, str]:
+    """Return the digest of every bundle that was scored, by the name of its folder."""
+    return {**candidates, **{layout.name_control(name): value for name, value in controls.items()}}
+
+
+def _collect_notes(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
+    """Collect what training left in the bundles to be read by people, such as texts that are cut.
+
+    A task writes it under `notes` in the bundle's config.json; most have nothing to say.
+    """
+    notes = {}
+    for candidate in candidates:
+        path = layout.locate_bundle(candidate.bundle) / "config.json"
+        sentences = read_json(path).get("notes") if path.exists() else None
+        if sentences:
+            notes[candidate.name] = [str(sentence) for sentence in sentences]
+    return notes
+
+
+def _describe_hardware(candidates: Sequence[Candidate]) -> dict[str, Any]:
+    """Describe the machine of the evaluation, and with what each candidate was trained.
+
+    A bundle that no stage trained, as in the selftest, does not say.
+    """
+    paths = {candidate.name: locate_hardware(candidate.bundle) for candidate in candidates}
+    trainings = {name: read_json(path) for name, path in paths.items() if path.exists()}
+    return {"evaluation": describe_machine(), "trainings": trainings}
+
+
+def _collect_digests(subjects: "Subjects", winner: Candidate) -> dict[str, str]:
+    written = {name: digest_path(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
+    return {**subjects.data.digests, **written, "bundle": subjects.candidates[winner.bundle]}
+
+
 def _parse_evidence() -> dict[str, Any]:
     """Read the document and check its format and seal."""
     try:
@@ -138,44 +200,27 @@ def _parse_evidence() -> dict[str, Any]:
             f"{layout.EVIDENCE}: evidence format {evidence.get('format')!r}, "
             f"this version reads {FORMAT}; {REMEDY}"
         )
-    _require_keys(evidence, FAILURE_KEYS)
-    if evidence["seal"] != _compute_seal(evidence):
+    if evidence.get("seal") != _compute_seal(evidence):
         raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
     return evidence
 
 
-def _require_keys(evidence: Mapping[str, Any], keys: Collection[str]) -> None:
-    missing = sorted(set(keys) - set(evidence))
-    if missing:
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: has no {', '.join(missing)}: what is missing cannot be "
-            f"compared; {REMEDY}"
-        )
-
-
 def _check_digests(evidence: Mapping[str, Any]) -> None:
-    digests = evidence["digests"]
-    winner = evidence["winner"]
-    if not isinstance(digests, dict) or not isinstance(winner, str):
-        raise EvidenceError(f"{layout.EVIDENCE}: damaged (winner or digests); {REMEDY}")
-    bundle_path = locate_shipped(evidence, winner) / bundle.SEAL
-    for name, path in (DIGESTED_FILES | {"bundle": bundle_path}).items():
-        if name not in digests:
-            raise EvidenceError(f"{layout.EVIDENCE}: has no digest of {path}; {REMEDY}")
-        if not path.exists() or digest_path(path) != digests[name]:
+    seal = locate_shipped(evidence, evidence["winner"]) / bundle.SEAL
+    for name, path in (DIGESTED_FILES | {"bundle": seal}).items():
+        if not path.exists() or digest_path(path) != evidence["digests"].get(name):
             raise StaleEvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
 
 
 def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
     """Compare the params of the evaluation with those of the file here, which will be kept."""
-    recorded = evidence["params"]
-    actual = describe_params(params)
-    if not isinstance(recorded, dict) or evidence["model"] != params.registry.model:
+    if evidence["model"] != params.registry.model:
         raise EvidenceError(
             f"{layout.EVIDENCE}: is of the model {evidence['model']!r}, {layout.PARAMS} names "
             f"{params.registry.model!r}; {REMEDY}"
         )
-    changed = [change["key"] for change in compare_params(recorded, actual)]
+    changes = compare_params(evidence["params"], describe_params(params))
+    changed = [change["key"] for change in changes]
     if changed:
         raise StaleEvidenceError(
             f"{layout.PARAMS} differs from the params of the evaluation in "

@@ -1,17 +1,27 @@
 """Third step of an evaluation: from measurements to gates and one verdict."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from plumbline.contract.params import Params
-from plumbline.contract.records import Candidate, SeedScores
+from plumbline.contract.records import Candidate, Scores, SeedScores
+from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.contract.verdict import Verdict, decide_verdict
-from plumbline.evidence.choice import choose, choose_shipped, put_first
+from plumbline.evidence import compare
+from plumbline.evidence.choice import choose, choose_shipped, describe_seeds, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
 from plumbline.evidence.gates.limits import describe_loosened, find_loosened
 from plumbline.evidence.records import Measurements
 from plumbline.evidence.scores import name_answers
+from plumbline.statistics.intervals import Interval
+
+# What gates found; so it is where a gate cannot be computed.
+UNKNOWN: Mapping[str, Any] = {
+    "comparison": None, "lag": None, "looks": {}, "selective": None, "slices": [],
+    "uncertainty": {},
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,15 @@ def judge(measured: Measurements, params: Params) -> Judgement:
     candidates = [_read_candidate(measured, params, name) for name in params.candidates]
     choice = choose(candidates, metric, params.evaluation)
     ordered = put_first(choice, candidates, metric)
-    question = GateQuestion(measured, params.evaluation, ordered, choice)
+    question = GateQuestion(
+        measured.data,
+        measured.scores,
+        measured.champion,
+        measured.runtime,
+        params.evaluation,
+        ordered,
+        choice,
+    )
     results = run_gates(question)
     loosened: dict[str, str] = {}
     if question.baselines:  # without any, the gate baselines fails
@@ -44,6 +62,47 @@ def judge(measured: Measurements, params: Params) -> Judgement:
         summary=summarise_verdict(choice.winner, results, loosened),
         loosened=loosened,
     )
+
+
+def describe_judgement(judgement: Judgement, params: Params, task: Task[Params]) -> dict[str, Any]:
+    """Describe what follows from the measurements, and can be derived again from their record."""
+    question = judgement.question
+    gates, found = [], dict(UNKNOWN)
+    for gate in judgement.gates:
+        described = asdict(gate)
+        found |= described.pop("details")
+        gates.append(described)
+    return {
+        "metric": asdict(task.metric),
+        "verdict": judgement.verdict,
+        "summary": judgement.summary,
+        "winner": question.choice.winner,
+        # on validation, best first
+        "ranking": list(question.choice.ranking),
+        "choice": asdict(question.choice),
+        "trials": list_searched(params),
+        "gates": gates,
+        "loosened": dict(judgement.loosened),
+        "thresholds": params.evaluation.model_dump(mode="json"),
+        "candidates": _describe_candidates(question),
+        "baselines": {
+            name: _describe_scores(scores, question.estimate_score(scores))
+            for name, scores in question.table.select("baseline").items()
+        },
+        "comparisons": compare.compare_pairs(
+            question.candidates, question.metric, question.limits.confidence
+        ),
+        **found,
+    }
+
+
+def list_searched(params: Params) -> dict[str, int]:
+    """Map each candidate whose values were chosen by a search to how many trials it had.
+
+    Its score on validation, which chose them, is optimistic; that on test is not.
+    """
+    trials = {name: getattr(config, "trials", None) for name, config in params.candidates.items()}
+    return {name: count for name, count in trials.items() if count}
 
 
 def summarise_verdict(
@@ -92,3 +151,21 @@ def _read_candidate(measured: Measurements, params: Params, name: str) -> Candid
         seeds=tuple(seeds),
         shipped=shipped,
     )
+
+
+def _describe_candidates(question: GateQuestion) -> dict[str, Any]:
+    described = {}
+    for number, candidate in enumerate(question.candidates):
+        interval = question.score_interval
+        if number:
+            interval = question.estimate_score(candidate.test)
+        described[candidate.name] = _describe_scores(candidate.test, interval) | {
+            "validation": dict(candidate.validation.metrics),
+            **describe_seeds(candidate, question.metric),
+        }
+    return described
+
+
+def _describe_scores(test: Scores, interval: Interval) -> dict[str, Any]:
+    low, high = interval
+    return {"test": dict(test.metrics), "test_interval": {"low": low, "high": high}}

@@ -11,9 +11,8 @@ from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_bundles
-from plumbline.evidence.content import describe_judgement
 from plumbline.evidence.document import extract_metrics
-from plumbline.evidence.judge import judge
+from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import read_measurements
 from plumbline.evidence.scores import REMEDY
 from plumbline.evidence.withholding import withhold_figures

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.validation_report import read_validation
-from plumbline.evidence.document import FORMAT, KEYS, REMEDY
+from plumbline.evidence.document import FORMAT, REMEDY
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import read_json_object
@@ -76,7 +76,7 @@ def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
 
 def _render_evidence(evidence: Mapping[str, Any]) -> str:
     values = {
-        "evidence": dict.fromkeys(KEYS) | dict(evidence),
+        "evidence": evidence,
         "against": describe_comparison(evidence),
         "leaderboard": build_leaderboard(evidence) if evidence.get("ranking") else [],
         "seeds": describe_seeds(evidence),

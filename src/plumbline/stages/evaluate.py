@@ -14,7 +14,6 @@ from plumbline.contract.records import Figure
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.evidence import document, tracked_metrics, validation_only
-from plumbline.evidence.content import build_evidence
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import judge
 from plumbline.evidence.measure import Exhibits, measure
@@ -54,7 +53,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
         judgement = judge(recorded, params)
         announce("draws the figures and writes reports/")
         _write_exhibits(exhibits)
-        evidence = build_evidence(facts, judgement, subjects, exhibits, task)
+        evidence = document.build_evidence(facts, judgement, subjects, exhibits, task)
         evidence = _write_reports(evidence, params, exhibits, task)
     except PlumblineError as error:
         _write_failure(params, task, str(error))

@@ -138,4 +138,10 @@ def _run_gate(gate: Gate, question: GateQuestion) -> GateResult:
         ruling = Ruling("fail", f"cannot be computed: {type(error).__name__}: {error}")
     if ruling.measured is not None and not math.isfinite(ruling.measured):
         ruling = Ruling("fail", f"cannot be computed: measured {ruling.measured}")
-    return GateResult(gate.name, gate.question, gate.burden, **vars(ruling), details=details)
+    return GateResult(
+        **vars(ruling),
+        name=gate.name,
+        question=gate.question,
+        burden=gate.burden,
+        details=details,
+    )

@@ -15,20 +15,21 @@ from plumbline.statistics.intervals import Interval
 
 def check_champion(question: GateQuestion) -> Ruling:
     """Pass if the winner may follow the champion; a fail is not a fault: the champion stays."""
-    if question.champion is None:
+    champion = question.champion
+    if question.known is None or champion is None:
         return Ruling("not-applicable", "there is no champion to compare with")
-    if question.is_champion:
+    if question.known.is_winner:
         return Ruling("fail", "the winner is the champion itself: its bundle is the same")
     comparison = question.champion_comparison
     if comparison is None:
         return Ruling("fail", "no significance is left for this test split; see the gate power")
-    if question.limits.champion.policy == "not-worse" and question.champion_lag is None:
+    if question.limits.champion.policy == "not-worse" and question.known.lag is None:
         return Ruling(
             "fail",
             "the registry has no evidence of the champion by this metric, so what it lost already "
             "against former ones is not known; set evaluation.champion.policy to better",
         )
-    if np.array_equal(question.winner, question.champion):
+    if np.array_equal(question.winner, champion):
         return Ruling("fail", "its score equals the champion's on every test example", 0.0)
     low, high = comparison.interval
     reason = (
@@ -48,8 +49,8 @@ def check_champion(question: GateQuestion) -> Ruling:
         reason += f"; required: more than {comparison.required:+g}"
     else:
         reason += f"; required: no less than {comparison.required:+.4g}"
-        if question.champion_lag:
-            reason += f", since the champion lost {question.champion_lag:.4f} against former ones"
+        if question.known.lag:
+            reason += f", since the champion lost {question.known.lag:.4f} against former ones"
     status: Status = "pass" if comparison.won else "fail"
     return Ruling(status, reason, comparison.difference, comparison.required, comparison.interval)
 

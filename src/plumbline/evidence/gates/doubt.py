@@ -20,12 +20,10 @@ def check_uncertainty(question: GateQuestion) -> Ruling:
     That is where it is not significantly better than chance, and significantly worse than USEFUL.
     A confidence alone is no such claim; its order is measured and reported.
     """
-    claims = {name: question.orderings.get(name) for name in ("epistemic", "total")}
-    orderings = {name: ordering for name, ordering in claims.items() if ordering is not None}
+    orderings = dict(question.orderings[question.best.name])
+    orderings.pop("confidence", None)
     if not orderings:
         return Ruling("not-applicable", "the answers carry no uncertainty besides a confidence")
-    if len(orderings) < len(claims):
-        raise ValueError("the answers carry a part of an uncertainty only")
     constant = [name for name, ordering in orderings.items() if ordering.num_values == 1]
     if constant and question.winner.size > 1:
         reason = f"{constant[0]} is the same number on every test row: it says nothing"
@@ -44,7 +42,7 @@ def check_uncertainty(question: GateQuestion) -> Ruling:
 def describe_uncertainty(question: GateQuestion) -> dict[str, Any]:
     """Describe how the uncertainty of each candidate that has one orders its errors."""
     described = {}
-    for name, orderings in question.all_orderings.items():
+    for name, orderings in question.orderings.items():
         if orderings:
             described[name] = {kind: asdict(ordering) for kind, ordering in orderings.items()}
     return {"uncertainty": described}

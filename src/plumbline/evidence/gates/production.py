@@ -86,12 +86,13 @@ def check_parity(question: GateQuestion) -> Ruling:
     again would refuse forms that lose nothing.
     """
     limits = question.limits.parity
-    parity = question.parity
+    form = question.runtime.forms[0]["name"]
+    parity = question.parities.get(form)
     if parity is None:
-        return Ruling("not-applicable", f"{question.form} is served, the form that was trained")
+        return Ruling("not-applicable", f"{form} is served, the form that was trained")
     max_loss = -limits.max_loss
     reason = (
-        f"{question.form}: {parity.gain:+.4f} against {TRAINED_FORM}, "
+        f"{form}: {parity.gain:+.4f} against {TRAINED_FORM}, "
         f"{parity.interval.low:+.4f} to {parity.interval.high:+.4f}"
     )
     if parity.agreement is not None:
@@ -110,13 +111,13 @@ def check_parity(question: GateQuestion) -> Ruling:
 def describe_forms(question: GateQuestion) -> dict[str, Any]:
     """Describe the winner in each form; `p50` and `p95` are of one row, the others of a batch."""
     described = []
-    for form in question.runtime.forms:
+    for number, form in enumerate(question.runtime.forms):
         name = form["name"]
         scores = question.form_scores[name]
         parity = question.parities.get(name)
         low, high = question.estimate_score(scores)
         figures = {
-            "served": name == question.form,
+            "served": number == 0,
             "score": float(scores.per_example[question.metric.name].mean()),
             "low": low,
             "high": high,
@@ -159,12 +160,8 @@ def check_replay(question: GateQuestion) -> Ruling:
 
     As measured: all held-out rows in another order, in other batches, and many of them alone.
     """
-    if question.runtime.rehearsal["problems"]:
-        return Ruling(
-            "fail",
-            "; ".join(question.runtime.rehearsal["problems"]),
-            len(question.runtime.rehearsal["problems"]),
-            0,
-        )
+    problems = question.runtime.rehearsal["problems"]
+    if problems:
+        return Ruling("fail", "; ".join(problems), len(problems), 0)
     reason = "the package answers in a clean process as measured, and refuses faulty input"
     return Ruling("pass", reason, 0, 0)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from plumbline.contract.task import Metric
 from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice, measure_spread
 from plumbline.evidence.compare import ChampionComparison, Slice
-from plumbline.evidence.records import DataFacts, Measurements, RuntimeFacts
+from plumbline.evidence.records import ChampionFacts, DataFacts, RuntimeFacts
 from plumbline.evidence.scores import CHAMPION, ScoreTable, align_rows, name_form
 from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
 from plumbline.statistics import intervals, power
@@ -24,9 +24,6 @@ from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
 from plumbline.statistics.seeds import SeedSpread
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Status = Literal["pass", "fail", "not-applicable"]
 
@@ -46,25 +43,13 @@ class GateQuestion:
     Scores are arrays [rows]: the task's metric for each test example, in one order for all.
     """
 
-    measured: Measurements
+    data: DataFacts
+    table: ScoreTable
+    known: ChampionFacts | None  # of the champion
+    runtime: RuntimeFacts
     limits: Evaluation
     candidates: Sequence[Candidate]  # the winner first, then the best on validation
     choice: Choice  # who won on validation, and why
-
-    @property
-    def data(self) -> DataFacts:
-        """What is known of the data besides the manifest."""
-        return self.measured.data
-
-    @property
-    def runtime(self) -> RuntimeFacts:
-        """What only a model, a clock or another library can tell."""
-        return self.measured.runtime
-
-    @property
-    def table(self) -> ScoreTable:
-        """The scores of everything."""
-        return self.measured.scores
 
     @property
     def metric(self) -> Metric:
@@ -109,24 +94,14 @@ class GateQuestion:
     @cached_property
     def champion(self) -> np.ndarray | None:
         """The champion's scores; None without one."""
-        if self.measured.champion is None:
+        if self.known is None:
             return None
         return self._pick(self.table.get("champion", CHAMPION))
-
-    @cached_property
-    def is_champion(self) -> bool:
-        """Whether the winner is the champion itself: one bundle."""
-        return self.measured.champion is not None and self.measured.champion.is_winner
 
     @cached_property
     def seeds(self) -> SeedSpread | None:
         """The spread of the winner's trainings; None where there is one."""
         return measure_spread(self.best, self.metric)
-
-    @cached_property
-    def test_rows(self) -> "pd.DataFrame":
-        """The manifest's rows of the test split, in the order of the scores."""
-        return align_rows(self.table.rows, "test", self.best.test)
 
     @cached_property
     def level(self) -> float:
@@ -141,14 +116,15 @@ class GateQuestion:
     def slices(self) -> Sequence[Slice]:
         """Each group compared with the champion; without one, with the best baseline."""
         metric = self.metric.row_metric
-        if self.measured.champion is None:
+        if self.known is None:
             name, _ = self.best_baseline
             reference = self.table.get("baseline", name)
         else:
             name, reference = "the champion", self.table.get("champion", CHAMPION)
+        rows = align_rows(self.table.rows, "test", self.best.test)
         ours = self.best.test.per_example[metric.name]
         theirs = reference.per_example[metric.name]
-        return compare.compare_slices(self.test_rows, ours, name, theirs, metric, self.limits)
+        return compare.compare_slices(rows, ours, name, theirs, metric, self.limits)
 
     @cached_property
     def calibration(self) -> CalibrationFinding | None:
@@ -160,13 +136,8 @@ class GateQuestion:
         return measure_calibration(rows["confidence"], hits, self.limits.max_calibration_error)
 
     @cached_property
-    def orderings(self) -> Mapping[str, ErrorOrdering]:
-        """How the winner's uncertainty orders its errors, by kind of uncertainty."""
-        return self.all_orderings[self.best.name]
-
-    @cached_property
-    def all_orderings(self) -> Mapping[str, Mapping[str, ErrorOrdering]]:
-        """The same of each candidate."""
+    def orderings(self) -> Mapping[str, Mapping[str, ErrorOrdering]]:
+        """How the uncertainty of each candidate orders its errors, by kind of uncertainty."""
         confidence = self.limits.confidence
         return {
             candidate.name: measure_orderings(candidate.test, self.metric, confidence)
@@ -193,16 +164,6 @@ class GateQuestion:
         """What each form loses against `fp32`, by name."""
         return compare.compare_forms(self.form_scores, self.metric)
 
-    @property
-    def form(self) -> str:
-        """The form in which the winner is served."""
-        return str(self.runtime.forms[0]["name"])
-
-    @cached_property
-    def parity(self) -> VariantParity | None:
-        """What that form loses against `fp32`; None where it is that one."""
-        return self.parities.get(self.form)
-
     @cached_property
     def cost(self) -> Mapping[str, float]:
         """What the winner costs to run, and what an answer costs where the task counts that."""
@@ -223,9 +184,7 @@ class GateQuestion:
     @cached_property
     def score_interval(self) -> Interval:
         """The interval of the winner's mean score."""
-        return intervals.compute_mean_interval(
-            self.winner, self.metric.kind, self.limits.confidence
-        )
+        return self.estimate_score(self.best.test)
 
     @cached_property
     def best_baseline(self) -> tuple[str, np.ndarray]:
@@ -239,23 +198,10 @@ class GateQuestion:
         """The winner against the champion; None without a champion or without significance left."""
         if self.champion is None or self.level == 0:
             return None
-        rule, lag = self.limits.champion, self.champion_lag
+        rule, lag = self.limits.champion, self.known.lag if self.known else None
         return compare.compare_with_champion(
             self.winner, self.champion, self.metric, rule, self.level, lag or 0.0, self.seeds
         )
-
-    @cached_property
-    def champion_lag(self) -> float | None:
-        """By how much the champion is worse than the best one so far; None: not known."""
-        return self.measured.champion.lag if self.measured.champion else None
-
-    @cached_property
-    def data_changes(self) -> Mapping[str, Any] | None:
-        """What changed in the data since the champion was made; None: not known."""
-        if self.measured.champion is None or self.measured.champion.changes is None:
-            return None
-        changes: Mapping[str, Any] = self.measured.champion.changes["data"]
-        return changes
 
     @property
     def lag(self) -> float | None:
@@ -264,11 +210,11 @@ class GateQuestion:
         Measured losses add up from champion to champion, whatever test split they were measured on.
         None where the champion's is not known.
         """
-        if self.champion is None:
+        if self.champion is None or self.known is None:
             return 0.0
-        if self.champion_lag is None:
+        if self.known.lag is None:
             return None
-        return max(0.0, self.champion_lag - self.compute_gain(self.winner, self.champion))
+        return max(0.0, self.known.lag - self.compute_gain(self.winner, self.champion))
 
     def estimate_score(self, scores: Scores) -> Interval:
         """Compute the interval of the mean of `scores`."""
@@ -310,16 +256,11 @@ class Ruling:
     interval: Interval | None = None
 
 
-@dataclass(frozen=True)
-class GateResult:
+@dataclass(frozen=True, kw_only=True)
+class GateResult(Ruling):
     """A ruling with its question, as evidence.json and the report show it."""
 
     name: str
     question: str
     burden: Burden
-    status: Status
-    measured: float | None
-    threshold: float | None
-    interval: Interval | None
-    reason: str
     details: Mapping[str, Any] = field(default_factory=dict)  # keys of evidence.json
