@@ -26,7 +26,7 @@ def test_answers_that_scores_hold_are_compared_row_by_row() -> None:
     ours = score(predicted=["a", "b", "c", "a"])
     theirs = score(predicted=["a", "c", "c", "b"])
     measured = measure_disagreement((ours, theirs), (Slope(0), Slope(0)), {"x": []})
-    assert measured.describe() == {"disagreement": 0.5, "num_rows": 4}
+    assert measured == {"disagreement": 0.5, "num_rows": 4}
 
 
 @pytest.mark.parametrize(("other", "share"), [(2.0, 0.0), (2.001, 0.0), (3.0, 0.75)])
@@ -37,5 +37,4 @@ def test_without_answers_in_the_scores_both_are_asked(other: float, share: float
     measured = measure_disagreement(
         (scores, scores), (Slope(2.0), Slope(other)), {"x": sorted(inputs["x"])}
     )
-    assert measured.num_rows == NUM_ROWS
-    assert measured.describe()["disagreement"] == share
+    assert measured == {"disagreement": share, "num_rows": NUM_ROWS}

@@ -17,7 +17,7 @@ from plumbline.contract.verdict import decide_verdict
 from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.gates.question import DISPROOF_LEVEL
-from plumbline.evidence.gates.remedies import REMEDIES
+from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.evidence.judge import summarise_verdict
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.statistics.calibration import CalibrationFinding
@@ -781,11 +781,11 @@ def test_the_key_that_a_remedy_names_is_one_that_helps(sound: Facts, name: str) 
     change, key, value = KEYS[name]
     planted = replace(sound, **change)
     assert ask_gate(name, planted).status == "fail"
-    assert f"`evaluation.{key}" in REMEDIES[name]
+    assert f"`evaluation.{key}" in describe_remedy({}, name)
     mended = replace(planted, limits=planted.limits.model_copy(update={key: value}))
     assert ask_gate(name, mended).status != "fail"
 
 
 def test_the_form_that_was_trained_needs_no_parity(sound: Facts) -> None:
-    assert "put `fp32` first" in REMEDIES["parity"]
+    assert "put `fp32` first" in describe_remedy({}, "parity")
     assert ask_gate("parity", replace(sound, form="fp32", parity=None)).status == "not-applicable"

@@ -9,7 +9,6 @@ from tests.support.racing import TASK
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, DataError, PlumblineError
-from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns
 from plumbline.evidence.predictors import GuardedPredictor, open_candidate, open_control
 from plumbline.process.files import digest_path, read_json, write_json
@@ -87,12 +86,12 @@ def test_an_error_that_says_what_to_do_is_left_as_it_is() -> None:
 def test_whatever_fails_while_answers_are_scored_names_the_candidate(
     error: type[Exception],
 ) -> None:
-    def fail() -> Scores:
-        raise error("x")
-
     guarded = GuardedPredictor("candidate a", "train it again", Unreadable)
-    with pytest.raises(PlumblineError, match=rf"candidate a cannot .*{error.__name__}: x"):
-        guarded.guard_scores(fail)
+    with (
+        pytest.raises(PlumblineError, match=rf"candidate a cannot .*{error.__name__}: x"),
+        guarded.guard(),
+    ):
+        raise error("x")
 
 
 def test_loading_checks_the_code_that_it_has_read(folder: Path) -> None:

@@ -3,8 +3,7 @@
 import tracemalloc
 
 from plumbline.contract.task import Columns
-from plumbline.evidence.predictors import GuardedPredictor
-from plumbline.evidence.recorded_answers import RecordedPredictor, Recording
+from plumbline.evidence.predictors import GuardedPredictor, RecordedPredictor, Recording
 from plumbline.registry.package.rehearsal import Call
 
 NUM_CALLS = 50

@@ -12,13 +12,13 @@ from tests.support.checkouts import RECIPE, ROOT
 from plumbline.cli import app
 from plumbline.contract.loading import load_params
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.evidence.gates.remedies import REMEDIES, describe_remedy
+from plumbline.evidence.gates.remedies import describe_remedy, read_texts
 from plumbline.tasks.text_classification import params as text_params
 
 QUOTED = sorted(
     {
         (gate, quoted)
-        for gate in REMEDIES
+        for gate in read_texts()
         for quoted in re.findall("`([^`]+)`", describe_remedy({"winner": "linear"}, gate))
     }
 )

@@ -146,6 +146,8 @@ def evidence(verdict: str = "refuse", kind: str = "binary") -> dict:
         ],
         "digests": {"bundle": "ab" * 32},
         "lineage": {"git_commit": "cd" * 20, "git_dirty": "false"},
+        **{"loosened": {}, "notes": {}, "trials": {}, "uncertainty": {}, "forms": []},
+        **dict.fromkeys(("champion", "comparison", "selective", "flips", "changes", "choice")),
         "looks": {"number": 3, "planned": 20, "level": 0.0016},
         "hardware": {
             "evaluation": {"cpu": "A CPU", "instruction_set": "AVX2", "threads": 2},

@@ -32,34 +32,34 @@ def compare_params(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[dict[
     return changed
 
 
-def compare_code(
-    old: str, new: str, *, old_dirty: bool = False, new_dirty: bool = False
-) -> dict[str, Any]:
-    """Compare two commits in the files that can change a result, and count the commits between.
+def compare_code(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, Any]:
+    """Compare the commits of two lineages in the files that can change a result.
 
-    Keys: from, to, from_dirty, to_dirty, commits, files. With `new_dirty` the working tree, new
-    files included, takes the place of `new`. `added` and `removed` count lines; they are None for a
-    binary file and a new one. Where git cannot compare, `unknown` says why, in place of commits and
-    files.
+    Keys: from, to, from_dirty, to_dirty, commits, files. Where `now` is dirty, the working tree,
+    new files included, takes the place of its commit. `added` and `removed` count lines; they are
+    None for a binary file and a new one. Where git cannot compare, `unknown` says why, in place of
+    commits and files.
     """
+    old, new = before.get("git_commit", ""), now.get("git_commit", "")
+    is_dirty = now.get("git_dirty") == "true"
     compared: dict[str, Any] = {
         "from": old,
         "to": new,
-        "from_dirty": old_dirty,
-        "to_dirty": new_dirty,
+        "from_dirty": before.get("git_dirty") == "true",
+        "to_dirty": is_dirty,
     }
     for commit in (old, new):
         problem = _find_problem(commit)
         if problem:
             return compared | {"unknown": problem}
-    ends = [old] if new_dirty else [old, new]
+    ends = [old] if is_dirty else [old, new]
     options = ("--numstat", "--no-renames", "-z", "--end-of-options")
     listed = ask_git("diff", *options, *ends, "--", *CODE)
     commits = ask_git("rev-list", "--count", f"{old}..{new}")
     if listed is None or commits is None:
         return compared | {"unknown": f"git cannot compare {old} with {new}"}
     files = [_parse_numstat(line) for line in listed.split("\0") if line]
-    if new_dirty:
+    if is_dirty:
         untracked = ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
         files += [_parse_numstat(f"-\t-\t{path}") for path in untracked.split("\0") if path]
     return compared | {"commits": int(commits), "files": files}
@@ -76,16 +76,11 @@ def find_flips(
     """Find the examples won and lost against another model: {"num_won", "num_lost", "won", "lost"}.
 
     For 0/1 scores those that only one got right, in the order of `ids`; for others the largest
-    gains and losses. All rows are in the order of `ids`; ValueError where the numbers of rows
-    differ. At most `limit` of each are listed.
+    gains and losses. All rows are in the order of `ids`; at most `limit` of each are listed.
     """
     one = ours.per_example[metric.name]
     other = theirs.per_example[metric.name]
-    sizes = {len(ids), len(one), len(other)}
-    sizes.update(len(column) for column in inputs.values())
-    if len(sizes) != 1:
-        raise ValueError(f"the numbers of rows to compare differ: {sorted(sizes)}")
-    gain = _compute_gains(one, other, metric)
+    gain = metric.sign * (one - other)
     order = np.arange(len(gain))
     if metric.kind != "binary":
         order = np.argsort(-np.abs(gain), kind="stable")
@@ -115,21 +110,9 @@ def _find_problem(commit: str) -> str | None:
 
 def _parse_numstat(line: str) -> dict[str, Any]:
     added, removed, path = line.split("\t", 2)
-    path = show_file_name(path)
-    return {"path": path, "added": _parse_count(added), "removed": _parse_count(removed)}
-
-
-def _parse_count(text: str) -> int | None:
-    return None if text == "-" else int(text)
-
-
-def _compute_gains(ours: np.ndarray, theirs: np.ndarray, metric: Metric) -> np.ndarray:
-    """Return for each row how much better `ours` is; 1, 0 or -1 for 0/1 scores."""
-    if metric.kind == "binary":
-        ours = (ours > 0).astype(int)
-        theirs = (theirs > 0).astype(int)
-    gains: np.ndarray = metric.sign * (ours - theirs)
-    return gains
+    counts = {"added": added, "removed": removed}
+    numbers = {name: int(text) if text.isdigit() else None for name, text in counts.items()}
+    return {"path": show_file_name(path), **numbers}
 
 
 def _describe_flip(

@@ -81,11 +81,14 @@ def compare_slices(
     for number, (column, value, mask) in enumerate(groups):
         mine, other = pairs[number]
         gain = intervals.compute_gain_interval(mine, other, metric.kind, limits.confidence)
+        own = intervals.compute_mean_interval(ours[mask], metric.kind, limits.confidence)
         entry = Slice(
             column=column,
             value=value,
             num_rows=int(mask.sum()),
-            **_describe_scores(ours[mask], metric, limits),
+            score=float(ours[mask].mean()),
+            low=own.low,
+            high=own.high,
             reference=reference,
             reference_score=float(theirs[mask].mean()),
             difference=float(mine.mean() - other.mean()),
@@ -175,12 +178,6 @@ def compare_pairs(
     return pairs
 
 
-def find_best(scores: Mapping[str, np.ndarray], metric: Metric) -> tuple[str, np.ndarray]:
-    """Return the name and the scores of the one with the best mean, of equals the first by name."""
-    name = max(sorted(scores), key=lambda name: metric.sign * float(scores[name].mean()))
-    return name, scores[name]
-
-
 def compute_margin(baseline: float, share: float, metric: Metric) -> float:
     """Compute `share` of what is left to gain from a mean score `baseline` to a perfect one.
 
@@ -221,19 +218,15 @@ def compare_forms(forms: Mapping[str, Scores], metric: Metric) -> dict[str, Vari
 
     Intervals are those of a gate that must not be disproved.
     """
-    reference = forms.get(TRAINED_FORM)
-    if reference is None:
-        return {}
-    return {
-        name: _compare_to_reference(scores, reference, metric)
-        for name, scores in forms.items()
-        if name != TRAINED_FORM
-    }
-
-
-def _describe_scores(scores: np.ndarray, metric: Metric, limits: Evaluation) -> dict[str, float]:
-    low, high = intervals.compute_mean_interval(scores, metric.kind, limits.confidence)
-    return {"score": float(scores.mean()), "low": low, "high": high}
+    parities = {}
+    for name, scores in forms.items():
+        if name == TRAINED_FORM or TRAINED_FORM not in forms:
+            continue
+        ours, theirs = scores.per_example, forms[TRAINED_FORM].per_example
+        pairs = orient_scores(ours[metric.name], theirs[metric.name], metric)
+        equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
+        parities[name] = measure_parity(*pairs, equal, metric.kind, power.DISPROOF_CONFIDENCE)
+    return parities
 
 
 def _compute_detectable_loss(
@@ -259,10 +252,3 @@ def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str
         large = [str(value) for value, size in sizes.items() if size >= limits.min_slice_rows]
         for value in large[:MAX_GROUPS]:
             yield column, value, (values == value).to_numpy()
-
-
-def _compare_to_reference(scores: Scores, reference: Scores, metric: Metric) -> VariantParity:
-    ours, theirs = scores.per_example, reference.per_example
-    pairs = orient_scores(ours[metric.name], theirs[metric.name], metric)
-    equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
-    return measure_parity(*pairs, equal, metric.kind, power.DISPROOF_CONFIDENCE)

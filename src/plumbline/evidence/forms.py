@@ -16,13 +16,12 @@ import numpy as np
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, ExportDifference, Scores
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
 from plumbline.contract.trainings import name_candidate
-from plumbline.evidence.predictors import open_candidate
+from plumbline.evidence.predictors import GuardedPredictor, open_candidate
 from plumbline.registry.package.clean_process import time_call
 
 if TYPE_CHECKING:
@@ -54,31 +53,28 @@ def measure_forms(
 
 
 def compare_export(
-    name: str, digest: str, subjects: "Subjects", task: Task[Params]
+    name: str,
+    digest: str,
+    predictor: GuardedPredictor,
+    subjects: "Subjects",
+    task: Task[Params],
 ) -> list[ExportDifference]:
     """Answer random test rows with every form of the bundle `name`, and with its weights.
 
-    BundleError where it is not the one with this `digest`, or its weights do not fit the model that
-    params describe.
+    BundleError where it is not the one with this `digest`; PlumblineError names `predictor`, its
+    own, where the weights do not fit the model that params describe.
     """
     announce("compares the graph that answers with the trained weights")
     folder = layout.locate_bundle(name)
-    candidate = name_candidate(name)
     rng = np.random.default_rng(secrets.randbits(32))
     num_rows = count_rows(subjects.inputs)
     picked = rng.permutation(num_rows)[:NUM_ROWS]
     columns: dict[str, list[Any]] = {}
-    for name, values in subjects.inputs.items():
-        columns[name] = [values[row] for row in picked]
-    bundle.require_digest(folder, digest)
-    try:
-        return task.models.compare_export(subjects.params, candidate, folder, columns)
-    except (LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-        raise BundleError(
-            f"{folder}: its weights cannot be compared with its graph ({reason:.200}); train it "
-            f"again (dvc repro -f train@{candidate})"
-        ) from None
+    for column, values in subjects.inputs.items():
+        columns[column] = [values[row] for row in picked]
+    with predictor.guard():
+        bundle.require_digest(folder, digest)
+        return task.models.compare_export(subjects.params, name_candidate(name), folder, columns)
 
 
 def _describe_form(

@@ -15,8 +15,6 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
-from plumbline.contract.yaml_file import load_yaml
-from plumbline.evidence import changes
 from plumbline.evidence.champion import ChampionModel, load_champion
 from plumbline.evidence.records import DataFacts, LookFacts
 from plumbline.process.files import digest_path
@@ -26,7 +24,7 @@ from plumbline.quality.manifest_check import check_manifest
 from plumbline.registry import ledger
 from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.ledger import SplitUse
-from plumbline.sources.shown_params import digest_shown_params, hide_secrets_in_values
+from plumbline.sources.shown_params import digest_shown_params
 from plumbline.tables.manifest_file import Manifest
 
 if TYPE_CHECKING:
@@ -56,7 +54,6 @@ class Subjects:
     baselines: Mapping[str, Predictor]
     inputs: Columns  # the predictor's columns of the test split
     lineage: Mapping[str, str]
-    changes: Mapping[str, Any] | None  # since the champion; None without a record of its making
 
 
 def gather(params: Params, task: Task[Params]) -> Subjects:
@@ -74,7 +71,6 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     }
     use = _describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
     look = ledger.record_look(params.registry.model, use)
-    lineage = collect_lineage()
     checks = suite.build_suite(params, task, manifest)
     announce("looks for leaks between the splits")
     data = DataFacts(
@@ -96,8 +92,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         controls=controls,
         baselines=task.scoring.build_baselines(params, layout.EXAMPLES),
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
-        lineage=lineage,
-        changes=_compare_origins(champion, lineage),
+        lineage=collect_lineage(),
     )
 
 
@@ -164,26 +159,3 @@ def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
             raise ParamsError(f"evaluation.slices: {layout.MANIFEST} has no column {column}{hint}")
     check_manifest(manifest, task, layout.EXAMPLES)
     return manifest.read_held_out()
-
-
-def _compare_origins(
-    champion: ChampionModel | None, lineage: Mapping[str, str]
-) -> dict[str, Any] | None:
-    """Compare params, data and code with those that made the champion."""
-    if champion is None:
-        return None
-    origin = champion.origin
-    if origin.params is None or origin.data_changes is None:
-        return None
-    return {
-        "params": changes.compare_params(
-            hide_secrets_in_values(origin.params), hide_secrets_in_values(load_yaml(layout.PARAMS))
-        ),
-        "data": origin.data_changes,
-        "code": changes.compare_code(
-            origin.lineage.get("git_commit", ""),
-            lineage.get("git_commit", ""),
-            old_dirty=origin.lineage.get("git_dirty") == "true",
-            new_dirty=lineage.get("git_dirty") == "true",
-        ),
-    }

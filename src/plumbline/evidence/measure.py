@@ -17,13 +17,17 @@ from plumbline.evidence.changes import find_flips
 from plumbline.evidence.choice import choose, choose_shipped, put_first
 from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
 from plumbline.evidence.gather import Subjects
-from plumbline.evidence.predictors import guard_champion, open_candidate, open_control, score_split
-from plumbline.evidence.recorded_answers import (
+from plumbline.evidence.predictors import (
     Recording,
+    guard_champion,
+    open_candidate,
+    open_control,
+    score_split,
+)
+from plumbline.evidence.recorded_answers import (
     answer_golden_rows,
     build_reference,
     rehearse_winner,
-    score_and_record,
 )
 from plumbline.evidence.records import ChampionFacts, Measurements, RuntimeFacts
 from plumbline.evidence.scores import (
@@ -81,7 +85,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     test_rows = check_order(subjects.manifest, "test", on_test, task)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
     slices = params.evaluation.slices
-    export = compare_export(winner.bundle, digest, subjects, task)
+    export = compare_export(winner.bundle, digest, predictor, subjects, task)
     rehearsal = rehearse_winner(winner, digest, predictor, golden, recording, task)
     announce("asks the behavioural tests")
     behaviour = task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)
@@ -121,8 +125,8 @@ def measure_candidate(
     recording = Recording() if recording is None else recording
     return Candidate(
         name=name,
-        validation=score_and_record(predictor, "validation", recording, task),
-        test=score_and_record(predictor, "test", recording, task),
+        validation=predictor.score_split(task, "validation", recording),
+        test=predictor.score_split(task, "test", recording),
         latency_ms=measure_latency(predictor, inputs),
         history=_read_history(locate_curve(name)),
         num_bytes=bundle.num_bytes(layout.locate_bundle(name)),
@@ -187,7 +191,7 @@ def _measure_champion(
     if champion is None:
         return None, None
     announce("scores the champion")
-    renames = subjects.changes["data"]["renames"] if subjects.changes else {}
+    renames = champion.changes["data"]["renames"] if champion.changes else {}
     guarded = guard_champion(champion, renames)
     test = guarded.score_split(task, "test")
     validation = guarded.score_split(task, "validation")
@@ -198,9 +202,9 @@ def _measure_champion(
         version=champion.version,
         bundle=champion.bundle,
         metrics=test.metrics,
-        lag=champion.origin.lag,
-        changes=subjects.changes,
-        **differing.describe(),
+        lag=champion.lag,
+        changes=champion.changes,
+        **differing,
         is_winner=champion.bundle == subjects.candidates[winner.bundle],
     )
     rows = align_rows(subjects.manifest, "validation", winner.validation)

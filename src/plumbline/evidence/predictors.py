@@ -1,5 +1,8 @@
 """Predictors under evaluation: they may raise anything, and the error must name them."""
 
+import json
+import tempfile
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,16 +16,27 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import name_candidate
-from plumbline.evidence.champion import ChampionModel, rename_answers
+from plumbline.evidence.champion import ChampionModel
+from plumbline.registry.package.rehearsal import Call
+
+FIELD = "label"  # of an output, at any depth
 
 
 class GuardedPredictor:
     """A predictor whose errors name it and its remedy."""
 
-    def __init__(self, name: str, remedy: str, load: Callable[[], Predictor]) -> None:
+    def __init__(
+        self,
+        name: str,
+        remedy: str,
+        load: Callable[[], Predictor],
+        renames: Mapping[str, str] | None = None,
+    ) -> None:
+        """Call `load`; answers have the new names of `renames`, which maps old names of classes."""
         self._name = name
         self._remedy = remedy
-        with self._guard():
+        self._renames = renames
+        with self.guard():
             self._predictor = load()
 
     @property
@@ -32,23 +46,28 @@ class GuardedPredictor:
 
     def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
         """Answer every row; PlumblineError where the predictor fails."""
-        with self._guard():
-            return self._predictor.predict(columns, **params)
+        with self.guard():
+            answers = self._predictor.predict(columns, **params)
+            return _rename(answers, self._renames) if self._renames else answers
 
-    def score_split(self, task: Task[Any], split: str) -> Scores:
-        """Score one split; PlumblineError where an answer breaks the task's signature."""
-        return self.guard_scores(lambda: score_split(task, split, self))
+    def score_split(
+        self, task: Task[Any], split: str, recording: "Recording | None" = None
+    ) -> Scores:
+        """Score one split, and add what is answered to `recording`.
 
-    def guard_scores(self, compute: Callable[[], Scores]) -> Scores:
-        """Return the scores that `compute` returns; PlumblineError where it cannot."""
-        with self._guard():
-            return compute()
+        PlumblineError where an answer breaks the task's signature.
+        """
+        predictor: Predictor = self
+        if recording is not None:
+            predictor = RecordedPredictor(self, task.scoring.check_answers, recording, split)
+        with self.guard():
+            return score_split(task, split, predictor)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._predictor, name)
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
+    def guard(self) -> Iterator[None]:
         """Turn what is raised inside the block into an error that names the predictor.
 
         A PlumblineError says what to do already: of the bundle, of the data, or by an inner guard.
@@ -64,6 +83,59 @@ class GuardedPredictor:
             ) from error
 
 
+class Recording:
+    """The calls in which a candidate answered the test split, and what was wrong with answers.
+
+    The calls are in a temporary file: every candidate is recorded, and only the winner's calls are
+    read. With hundreds of classes those of one candidate fill hundreds of megabytes.
+    """
+
+    def __init__(self) -> None:
+        self.problems: list[str] = []  # broken invariants, on any split
+        self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  closed below
+        weakref.finalize(self, self._file.close)
+
+    def add_call(self, columns: Columns, params: Mapping[str, Any], rows: Sequence[str]) -> None:
+        """Keep one call: its columns and params, and each row's answer as JSON."""
+        self._file.write(json.dumps([dict(columns), dict(params), rows]) + "\n")
+
+    def read_calls(self) -> list[Call]:
+        """Read all calls, in their order."""
+        self._file.seek(0)
+        return [Call(*json.loads(line)) for line in self._file]
+
+
+class RecordedPredictor:
+    """A predictor whose calls are recorded; each answer must keep the invariants of the task."""
+
+    def __init__(
+        self,
+        predictor: GuardedPredictor,
+        check: Callable[..., Sequence[str]],
+        recording: Recording,
+        split: str,
+    ) -> None:
+        self._predictor, self._check = predictor, check
+        self._recording, self._split = recording, split
+
+    @property
+    def forms(self) -> Sequence[str]:
+        """The predictor's forms, the served one first."""
+        return self._predictor.forms
+
+    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+        """Answer every row."""
+        answers = self._predictor.predict(columns, **params)
+        problems = self._check(columns, params, answers)
+        self._recording.problems += [f"{self._split}: {problem}" for problem in problems]
+        if self._split == "test":
+            self._recording.add_call(columns, params, _list_rows(answers))
+        return answers
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._predictor, name)
+
+
 def open_candidate(
     name: str, task: Task[Any], digest: str | None = None, form: str | None = None
 ) -> GuardedPredictor:
@@ -76,7 +148,7 @@ def open_candidate(
     candidate = name_candidate(name)
     remedy = f"train it again (dvc repro -f train@{candidate}) or take it out of params.yaml"
     folder = layout.locate_bundle(name)
-    return GuardedPredictor(title, remedy, lambda: _load_checked(folder, task, digest, form))
+    return GuardedPredictor(title, remedy, lambda: _load(folder, task, digest, form))
 
 
 def open_control(name: str, task: Task[Any], digest: str | None = None) -> GuardedPredictor:
@@ -86,7 +158,7 @@ def open_control(name: str, task: Task[Any], digest: str | None = None) -> Guard
     """
     folder = layout.locate_bundle(layout.name_control(name))
     remedy = f"train it again (dvc repro -f control@{name})"
-    return GuardedPredictor(f"control {name}", remedy, lambda: _load_checked(folder, task, digest))
+    return GuardedPredictor(f"control {name}", remedy, lambda: _load(folder, task, digest))
 
 
 def guard_champion(champion: ChampionModel, renames: Mapping[str, str]) -> GuardedPredictor:
@@ -96,16 +168,11 @@ def guard_champion(champion: ChampionModel, renames: Mapping[str, str]) -> Guard
     """
     title = f"champion (version {champion.version})"
     remedy = f"`plumbline rollback {champion.model}` brings back the one before"
-    return GuardedPredictor(title, remedy, lambda: rename_answers(champion.predictor, renames))
+    return GuardedPredictor(title, remedy, lambda: champion.predictor, renames)
 
 
-def _load_checked(
-    folder: Path, task: Task[Any], digest: str | None = None, form: str | None = None
-) -> Predictor:
-    """Load a bundle that runs no code but the task's.
-
-    The champion is not loaded so: it answers with the predictor that it was registered with.
-    """
+def _load(folder: Path, task: Task[Any], digest: str | None, form: str | None = None) -> Predictor:
+    """Load a bundle that runs no code but the task's."""
     return bundle.load(folder, form, digest or bundle.digest(folder), task)
 
 
@@ -133,3 +200,21 @@ def _check_cost(scores: Scores, split: str) -> None:
         raise ValueError(f"a cost on the {split} split is not a finite number from 0")
     if not np.isclose(costs.mean(), scores.metrics["cost"]):
         raise ValueError(f"cost on the {split} split is not the mean of its examples")
+
+
+def _list_rows(answers: dict[str, list[Any]]) -> list[str]:
+    rows = zip(*answers.values(), strict=True)
+    return [json.dumps(dict(zip(answers, row, strict=True)), default=_convert) for row in rows]
+
+
+def _convert(value: Any) -> Any:
+    return value.tolist()
+
+
+def _rename(value: Any, renames: Mapping[str, str], is_label: bool = False) -> Any:
+    """Return answers with the labels in them, at any depth, by their new names."""
+    if isinstance(value, Mapping):
+        return {name: _rename(inner, renames, name == FIELD) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_rename(inner, renames, is_label) for inner in value]
+    return renames.get(value, value) if is_label and isinstance(value, str) else value

@@ -188,10 +188,15 @@ class GateQuestion:
 
     @cached_property
     def best_baseline(self) -> tuple[str, np.ndarray]:
-        """Name and scores of the best baseline; ValueError where the task has none."""
+        """Name and scores of the one with the best mean, of equals the first by name.
+
+        ValueError where the task has none.
+        """
         if not self.baselines:
             raise ValueError("the task names no baseline")
-        return compare.find_best(self.baselines, self.metric)
+        means = {name: float(self.baselines[name].mean()) for name in sorted(self.baselines)}
+        best = max(means, key=lambda name: self.metric.sign * means[name])
+        return best, self.baselines[best]
 
     @cached_property
     def champion_comparison(self) -> ChampionComparison | None:
