@@ -125,24 +125,6 @@ def test_groups_are_held_against_a_reference_and_small_ones_left_out() -> None:
     assert mail.low < 1.0
 
 
-def test_every_pair_is_compared_on_the_same_rows() -> None:
-    (found,) = compare.compare_pairs(
-        [candidate("a", 0.9, 0.9), candidate("b", 0.8, 0.7)], ACCURACY, 0.95
-    )
-    assert (found["only_one"], found["only_other"]) == (20, 0)
-    assert found["difference"] == pytest.approx(0.2)
-    assert found["low"] < 0.2 < found["high"]
-    assert found["p_value"] < 1e-4
-
-
-def test_of_a_pair_the_difference_is_positive_where_the_first_has_less_loss() -> None:
-    (found,) = compare.compare_pairs(
-        [candidate("a", 0.1, 0.2), candidate("b", 0.2, 0.6)], ERROR, 0.95
-    )
-    assert found["difference"] == pytest.approx(0.4)
-    assert 0 < found["low"] < 0.4 < found["high"]
-
-
 PREDICTOR = (
     "def load(folder, form=None): return P()\n"
     "class P:\n forms = ('exact',)\n def predict(self, columns, **params): "

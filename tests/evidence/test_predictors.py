@@ -10,7 +10,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, DataError, PlumblineError
 from plumbline.contract.task import Columns
-from plumbline.evidence.predictors import GuardedPredictor, open_candidate, open_control
+from plumbline.evidence.predictors import GuardedPredictor, open_bundle
 from plumbline.process.files import digest_path, read_json, write_json
 
 CANARY = Path("canary")
@@ -39,23 +39,23 @@ def plant_code(folder: Path) -> None:
 
 
 def test_the_bundle_that_was_named_is_opened(folder: Path) -> None:
-    opened = open_candidate("closed", TASK, bundle.digest(folder))
+    opened = open_bundle("closed", TASK, bundle.digest(folder))
     assert opened.predict({"x": [1.5]}) == {"y": [3.0]}
 
 
 def test_code_that_is_not_the_tasks_is_never_run(folder: Path) -> None:
     plant_code(folder)
     plant_code(layout.locate_bundle(layout.name_control("closed")))
-    for open_it in (open_candidate, open_control):
+    for name in ("closed", layout.name_control("closed")):
         with pytest.raises(BundleError, match=r"predictor digest mismatch: expected .*dvc repro"):
-            open_it("closed", TASK)
+            open_bundle(name, TASK)
     assert not CANARY.exists()
 
 
 def test_a_predictor_that_the_seal_does_not_name_is_never_run(folder: Path) -> None:
     (folder / "predictor.py").write_text(FOREIGN, encoding="utf-8")
     with pytest.raises(BundleError, match=r"predictor\.py: changed since the bundle was sealed"):
-        open_candidate("closed", TASK)
+        open_bundle("closed", TASK)
     assert not CANARY.exists()
 
 
@@ -64,7 +64,7 @@ def test_another_bundle_in_its_place_is_not_opened(folder: Path) -> None:
     (folder / "weights.json").write_text('{"slope": 3, "intercept": 0}', encoding="utf-8")
     bundle.seal(folder, TASK, "closed")
     with pytest.raises(BundleError, match="bundle digest mismatch"):
-        open_candidate("closed", TASK, before)
+        open_bundle("closed", TASK, before)
 
 
 class Unreadable:

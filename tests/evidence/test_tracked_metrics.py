@@ -48,6 +48,8 @@ def build_evidence(verdict: str, champion: bool) -> dict[str, Any]:
         "lineage": {"git_commit": "e" * 40},
         "params": {"card": {"owner": "support | team", "intended_use": None, "data_licence": None}},
         "forms": [],
+        "loosened": {},
+        "notes": {},
         "behaviour": [{"name": "negation", "num_passed": 1, "num_cases": 3}],
     }
 

@@ -7,7 +7,6 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -291,16 +290,6 @@ def test_every_prediction_is_kept_with_its_id(here: Path) -> None:
     assert (joined["actual"] == joined["label"]).all()
 
 
-def test_slices_have_enough_rows(here: Path) -> None:
-    found = read_json(layout.EVIDENCE)["slices"]
-    assert {(s["column"], s["value"]) for s in found} == {
-        ("channel", "mail"),
-        ("channel", "chat"),
-        ("channel", "fax"),
-    }
-    assert sum(s["num_rows"] for s in found) == 200
-
-
 def test_dvc_gets_plots_and_no_stale_ones(here: Path) -> None:
     names = {path.name for path in layout.PLOTS.iterdir()}
     assert {
@@ -369,50 +358,6 @@ def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
     assert ours["low"] < 0.875 < ours["high"]
     assert 0 < ours["p50"] <= ours["p95"]
     assert "one row" in layout.REPORT.read_text(encoding="utf-8")
-
-
-def test_data_that_was_not_validated_is_refused(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    write_json(layout.VALIDATION, read_json(layout.VALIDATION) | {"manifest": "another"})
-    evaluate(params, task)
-    assert failed_gates() == ["accepted"]
-
-
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda text: (
-            text.replace('"refuse"', '"promote"')
-            .replace('"fail"', '"pass"')
-            .replace("0.95", "0.99", 1)
-        ),
-        lambda text: text[: len(text) // 2],
-        lambda text: "[]",
-        lambda text: text.replace(f'"format": {document.FORMAT}', '"format": 3'),
-    ],
-)
-def test_evidence_that_was_edited_or_cut_is_no_evidence(
-    here: Path, params: TextParams, edit: Callable[[str], str]
-) -> None:
-    text = layout.EVIDENCE.read_text(encoding="utf-8")
-    try:
-        layout.EVIDENCE.write_text(edit(text), encoding="utf-8")
-        with pytest.raises(
-            EvidenceError, match=r"reports/evidence\.json.*run `dvc repro evaluate`"
-        ):
-            document.read_evidence(params)
-    finally:
-        layout.EVIDENCE.write_text(text, encoding="utf-8")
-    assert document.read_evidence(params)
-
-
-def test_evidence_about_something_else_is_no_evidence(checkout: Path, params: TextParams) -> None:
-    layout.GOLDEN.write_text("{}", encoding="utf-8")
-    with pytest.raises(
-        EvidenceError, match=r"reports/golden\.json is not what the evidence is about"
-    ):
-        document.read_evidence(params)
 
 
 def test_thresholds_that_changed_since_make_it_no_evidence(here: Path, params: TextParams) -> None:
@@ -638,51 +583,18 @@ def test_a_comparison_of_forms_and_champions_is_derived_again(
             verify_evidence(evidence | change, other, task)
 
 
-def claim(evidence: dict[str, Any], gate: str, **changes: Any) -> None:
-    for described in evidence["gates"]:
-        if described["name"] == gate:
-            described |= changes
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("wrong", "gates"),
-    [
-        ({"good": 2, "fair": 2}, ("floor",)),
-        ({"good": 20, "fair": 5, "control.fair": 20}, ("control",)),
-    ],
-)
-def test_failed_gates_that_were_flipped_to_pass_register_nothing(
-    checkout: Path, params: TextParams, task: Task, wrong: dict[str, int], gates: tuple[str, ...]
-) -> None:
-    """Gates rewritten, verdict and metrics after them, and the seal made anew."""
-    for name, wrong_every in wrong.items():
-        add_bundle(task, name, wrong_every)
-    evaluate(params, task)
-    evidence = read_json(layout.EVIDENCE)
-    assert evidence["verdict"] == "refuse"
-    for gate in evidence["gates"]:
-        if gate["status"] == "fail":
-            claim(evidence, gate["name"], status="pass")
-    evidence |= {"verdict": "promote", "summary": "good may be promoted: 17 gates passed."}
-    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
-    with pytest.raises(EvidenceError, match=r"follows another .*gate") as refused:
-        register(params, task)
-    for gate in gates:
-        assert f"gate {gate} (pass is recorded, fail follows)" in str(refused.value)
-
-
 def test_evidence_that_leaves_out_a_candidate_or_knows_another_control_registers_nothing(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
+    sound = read_json(layout.EVIDENCE)
+    evidence = sound | {"candidates": {"good": sound["candidates"]["good"]}}
+    del evidence["seal"]
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    with pytest.raises(EvidenceError, match="follows another candidates"):
+        register(params, task)
+    write_json(layout.EVIDENCE, sound)
     add_bundle(task, layout.name_control("fair"), 2)
     with pytest.raises(EvidenceError, match=r"models/control\.fair is not what the evidence is"):
-        register(params, task)
-    evidence = read_json(layout.EVIDENCE)
-    del evidence["candidates"]["fair"]
-    write_json(layout.METRICS, document.extract_metrics(evidence))
-    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
-    with pytest.raises(EvidenceError, match="does not name each candidate and control"):
         register(params, task)
 
 
@@ -727,22 +639,6 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     verify_evidence(evidence, chosen, task)
     evaluate(chosen, configured)
     assert document.read_evidence(chosen)["looks"]["number"] == 2
-
-
-@pytest.mark.slow
-def test_losses_by_another_metric_are_not_added_up(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    register(params, task)
-    champion = Champion(policy="not-worse", margin=0.5)
-    limits = params.evaluation.model_copy(update={"metric": "nll", "champion": champion})
-    chosen = params.model_copy(update={"evaluation": limits})
-    add_bundle(task, "good", 40)
-    evaluate(chosen, task.configure(chosen))
-    evidence = document.read_evidence(chosen)
-    gate = next(gate for gate in evidence["gates"] if gate["name"] == "champion")
-    assert gate["status"] == "fail"
-    assert "no evidence of the champion by this metric" in gate["reason"]
 
 
 @pytest.mark.slow
@@ -818,20 +714,6 @@ def test_an_experiment_has_the_winner_that_an_evaluation_has(
     assert metrics["winner"] == winner
     assert metrics["validation"] == metrics["candidates"][winner]["validation"]
     assert f"evaluate: {winner} is the winner, with accuracy" in capsys.readouterr().out
-
-
-@pytest.mark.slow
-def test_what_is_said_of_seeds_follows_from_their_answers(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    seeded = add_seeds(task, params, 30, 16, 20)
-    evaluate(seeded, task)
-    verify_evidence(document.read_evidence(seeded), seeded, task)
-    for key in ("shipped", "validation_mean", "test_spread"):
-        evidence = document.read_evidence(seeded)
-        evidence["candidates"]["good"]["seeds"][key] = 7
-        with pytest.raises(EvidenceError, match="follows another candidates"):
-            verify_evidence(evidence, seeded, task)
 
 
 @pytest.mark.slow

@@ -290,18 +290,6 @@ def test_uses_are_counted_from_one(number: int, planned: int) -> None:
         power.spend_level(number, planned, 0.05)
 
 
-def test_the_luckiest_of_equal_candidates_is_promoted_no_more_often_than_the_level() -> None:
-    drawn = np.random.default_rng(4).normal(size=(20_000, 6))
-    luckiest = 2 * norm.sf(np.abs(drawn)).min(axis=1)
-    assert np.mean(luckiest <= power.divide_level(0.05, 6)) == pytest.approx(
-        1 - (1 - 0.05 / 6) ** 6, abs=0.005
-    )
-    assert np.mean(luckiest <= 0.05) > 0.2  # what it would be without
-    assert power.divide_level(0.05, 1) == 0.05
-    with pytest.raises(ValueError, match="found 0"):
-        power.divide_level(0.05, 0)
-
-
 # how many rows skewed scores need
 
 

@@ -1,14 +1,13 @@
 """Scores side by side on the same test examples: group by group, and model against model."""
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from plumbline.contract.params import TRAINED_FORM, Champion, Evaluation
-from plumbline.contract.records import Candidate, Scores
+from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 from plumbline.statistics import intervals, power, seeds
 from plumbline.statistics.intervals import Interval
@@ -146,36 +145,6 @@ def compare_with_champion(
         is_significant = p_value is None or p_value <= level
         won = low > required and is_significant
     return ChampionComparison(difference, interval, p_value, required, won, shipped, seed_reach)
-
-
-def compare_pairs(
-    candidates: Sequence[Candidate], metric: Metric, confidence: float
-) -> list[dict[str, Any]]:
-    """Compare every two candidates on the same test examples.
-
-    Each row has the difference, positive where the first is better, its interval and, for 0/1
-    scores, the discordant counts and McNemar's exact p.
-    """
-    pairs = []
-    for one, other in itertools.combinations(candidates, 2):
-        ours, theirs = orient_scores(
-            one.test.per_example[metric.name], other.test.per_example[metric.name], metric
-        )
-        low, high = intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
-        pair = {
-            "one": one.name,
-            "other": other.name,
-            "difference": float(ours.mean() - theirs.mean()),
-            "low": low,
-            "high": high,
-        }
-        if metric.kind == "binary":
-            only_one, only_other = intervals.count_discordant(ours, theirs)
-            pair["only_one"] = only_one
-            pair["only_other"] = only_other
-            pair["p_value"] = intervals.compute_mcnemar_p_value(ours, theirs)
-        pairs.append(pair)
-    return pairs
 
 
 def compute_margin(baseline: float, share: float, metric: Metric) -> float:

@@ -83,12 +83,6 @@ def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, 
     return seal_evidence(evidence)
 
 
-def seal_with_pages(evidence: dict[str, Any]) -> dict[str, Any]:
-    """Seal evidence with the digests of the pages that show it; they are on disk already."""
-    pages = {name: digest_path(DIGESTED_FILES[name]) for name in PAGES}
-    return seal_evidence(evidence | {"digests": evidence["digests"] | pages})
-
-
 def seal_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
     """Return `evidence` with a digest of everything in it."""
     return evidence | {"seal": _compute_seal(evidence)}

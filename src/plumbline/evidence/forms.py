@@ -21,7 +21,7 @@ from plumbline.contract.records import Candidate, ExportDifference, Scores
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
 from plumbline.contract.trainings import name_candidate
-from plumbline.evidence.predictors import GuardedPredictor, open_candidate
+from plumbline.evidence.predictors import GuardedPredictor, open_bundle
 from plumbline.registry.package.clean_process import time_call
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def measure_forms(
     forms = [_describe_form(served, predictor, winner.latency_ms)]
     scores = {}
     for name in others:
-        other = open_candidate(winner.bundle, task, digest, name)
+        other = open_bundle(winner.bundle, task, digest, name)
         forms.append(_describe_form(name, other, measure_latency(other, inputs)))
         scores[name] = other.score_split(task, "test")
     return forms, scores

@@ -9,10 +9,9 @@ from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.contract.verdict import Verdict, decide_verdict
-from plumbline.evidence import compare
 from plumbline.evidence.choice import choose, choose_shipped, describe_seeds, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
-from plumbline.evidence.gates.limits import describe_loosened, find_loosened
+from plumbline.evidence.gates.limits import find_loosened
 from plumbline.evidence.records import Measurements
 from plumbline.evidence.scores import name_answers
 from plumbline.statistics.intervals import Interval
@@ -89,9 +88,6 @@ def describe_judgement(judgement: Judgement, params: Params, task: Task[Params])
             name: _describe_scores(scores, question.estimate_score(scores))
             for name, scores in question.table.select("baseline").items()
         },
-        "comparisons": compare.compare_pairs(
-            question.candidates, question.metric, question.limits.confidence
-        ),
         **found,
     }
 
@@ -109,10 +105,6 @@ def summarise_verdict(
     winner: str, gates: Sequence[GateResult], loosened: Mapping[str, str] | None = None
 ) -> str:
     """Say the verdict in one sentence, and in another which limits are loosened."""
-    return f"{_summarise_gates(winner, gates)} {describe_loosened(loosened or {})}".strip()
-
-
-def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
     failed = [gate.name for gate in gates if gate.status == "fail"]
     num_passed = sum(gate.status == "pass" for gate in gates)
     num_other = len(gates) - num_passed - len(failed)
@@ -121,12 +113,16 @@ def _summarise_gates(winner: str, gates: Sequence[GateResult]) -> str:
         passed += f", {num_other} did not apply"
     match decide_verdict({gate.name: gate.status for gate in gates}):
         case "promote":
-            return f"{winner} may be promoted: {passed}."
+            said = f"{winner} may be promoted: {passed}."
         case "keep":
-            return f"{winner} is sound, but the champion stays: {passed}, champion failed."
+            said = f"{winner} is sound, but the champion stays: {passed}, champion failed."
         case "refuse":
             reason = ", ".join(failed) or "no gate was asked"
-            return f"{winner} must not be promoted: {reason} failed."
+            said = f"{winner} must not be promoted: {reason} failed."
+    if loosened:
+        shown = "; ".join(f"{key} is {text}" for key, text in loosened.items())
+        said += f" Looser than the reference: {shown}."
+    return said
 
 
 def _read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:

@@ -20,8 +20,7 @@ from plumbline.evidence.gather import Subjects
 from plumbline.evidence.predictors import (
     Recording,
     guard_champion,
-    open_candidate,
-    open_control,
+    open_bundle,
     score_split,
 )
 from plumbline.evidence.recorded_answers import (
@@ -66,7 +65,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     candidates = put_first(choice, measured, metric)
     winner = candidates[0]
     digest = subjects.candidates[winner.bundle]
-    predictor = open_candidate(winner.bundle, task, digest)
+    predictor = open_bundle(winner.bundle, task, digest)
     recording = recordings[winner.name]
     announce(f"{winner.name} is the winner on validation; measures its forms and the baselines")
     forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
@@ -77,8 +76,9 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
         scores["baseline", name, "test"] = score_split(task, "test", baseline)
     controls = {}
     for name, own in subjects.controls.items():
-        controls[name] = open_control(name, task, own).score_split(task, "test")
-        scores["control", layout.name_control(name), "test"] = controls[name]
+        control = layout.name_control(name)
+        controls[name] = open_bundle(control, task, own).score_split(task, "test")
+        scores["control", control, "test"] = controls[name]
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
     champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
     on_test = [one for (_, _, split), one in scores.items() if split == "test"]
@@ -121,7 +121,7 @@ def measure_candidate(
     Where a digest is given, no other bundle is measured. What was answered is added to `recording`.
     PlumblineError names a candidate that cannot be scored; a bad score is not an error.
     """
-    predictor = open_candidate(name, task, digest)
+    predictor = open_bundle(name, task, digest)
     recording = Recording() if recording is None else recording
     return Candidate(
         name=name,
@@ -157,7 +157,7 @@ def _score_seeds(subjects: Subjects, candidate: str, task: Task[Params]) -> list
         return []
     seeds = []
     for seed, name in trainings.items():
-        predictor = open_candidate(name, task, subjects.candidates[name])
+        predictor = open_bundle(name, task, subjects.candidates[name])
         validation = predictor.score_split(task, "validation")
         seeds.append(SeedScores(seed, name, validation, predictor.score_split(task, "test")))
     return seeds

@@ -5,7 +5,6 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.champion import ChampionModel
 from plumbline.registry.package.rehearsal import Call
 
+CONTROL = layout.name_control("")
 FIELD = "label"  # of an output, at any depth
 
 
@@ -136,29 +136,27 @@ class RecordedPredictor:
         return getattr(self._predictor, name)
 
 
-def open_candidate(
+def open_bundle(
     name: str, task: Task[Any], digest: str | None = None, form: str | None = None
 ) -> GuardedPredictor:
-    """Load the bundle models/<name>/ in `form`, or in the form that is served; its seal is checked.
+    """Load models/<name>/, of a candidate or of one that was trained on shuffled answers.
 
-    BundleError, before anything of it is run, where its predictor is not that of the task, or its
-    digest is not `digest`.
+    It answers in `form`, or in the form that is served. BundleError, before anything of it is run,
+    where its seal is broken, its predictor is not that of the task, or its digest is not `digest`.
     """
-    title = f"candidate {name} in {form}" if form else f"candidate {name}"
-    candidate = name_candidate(name)
-    remedy = f"train it again (dvc repro -f train@{candidate}) or take it out of params.yaml"
+    if name.startswith(CONTROL):
+        candidate = name.removeprefix(CONTROL)
+        title, remedy = f"control {candidate}", f"train it again (dvc repro -f control@{candidate})"
+    else:
+        title = f"candidate {name} in {form}" if form else f"candidate {name}"
+        stage = f"train@{name_candidate(name)}"
+        remedy = f"train it again (dvc repro -f {stage}) or take it out of params.yaml"
     folder = layout.locate_bundle(name)
-    return GuardedPredictor(title, remedy, lambda: _load(folder, task, digest, form))
 
+    def load() -> Predictor:
+        return bundle.load(folder, form, digest or bundle.digest(folder), task)
 
-def open_control(name: str, task: Task[Any], digest: str | None = None) -> GuardedPredictor:
-    """Load the model that the candidate `name` became when it was trained on shuffled answers.
-
-    BundleError where its predictor is not that of the task, or its digest is not `digest`.
-    """
-    folder = layout.locate_bundle(layout.name_control(name))
-    remedy = f"train it again (dvc repro -f control@{name})"
-    return GuardedPredictor(f"control {name}", remedy, lambda: _load(folder, task, digest))
+    return GuardedPredictor(title, remedy, load)
 
 
 def guard_champion(champion: ChampionModel, renames: Mapping[str, str]) -> GuardedPredictor:
@@ -169,11 +167,6 @@ def guard_champion(champion: ChampionModel, renames: Mapping[str, str]) -> Guard
     title = f"champion (version {champion.version})"
     remedy = f"`plumbline rollback {champion.model}` brings back the one before"
     return GuardedPredictor(title, remedy, lambda: champion.predictor, renames)
-
-
-def _load(folder: Path, task: Task[Any], digest: str | None, form: str | None = None) -> Predictor:
-    """Load a bundle that runs no code but the task's."""
-    return bundle.load(folder, form, digest or bundle.digest(folder), task)
 
 
 def score_split(task: Task[Any], split: str, predictor: Predictor) -> Scores:

@@ -1,7 +1,7 @@
 """What evaluate does inside an experiment of DVC: it scores validation, and no look is spent."""
 
 import shutil
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.evidence import document
 from plumbline.evidence.choice import Choice, choose, choose_shipped
-from plumbline.evidence.predictors import open_candidate
+from plumbline.evidence.document import PLACES
+from plumbline.evidence.predictors import open_bundle
 from plumbline.evidence.scores import check_order
 from plumbline.process.files import write_aside, write_json
 from plumbline.tables.manifest_file import Manifest
@@ -23,6 +24,38 @@ SUMMARY = (
     "test split too, as does `dvc exp run -S evaluation.final=true`"
 )
 NOT_SCORED = Scores({}, {})  # the test split, inside an experiment
+
+
+def evaluate_validation(params: Params, task: Task[Params]) -> None:
+    """Score validation alone: whoever tries many values must not choose them on the test split.
+
+    Writes what DVC expects of evaluate; files that are about the test split are empty.
+    """
+    import pandas as pd
+
+    scores, choice = score_validation(params, task)
+    metric = task.metric.name
+    found = {name: score.metrics[metric] for name, score in scores.items()}
+    rounded = {name: {"validation": {metric: round(found[name], PLACES)}} for name in found}
+    metrics = {"winner": choice.winner, **rounded[choice.winner], "candidates": rounded}
+    write_json(layout.METRICS, metrics)
+    write_json(layout.GOLDEN, None)
+    for path in (layout.PREDICTIONS, layout.DRIFT_REFERENCE):
+        with write_aside(path) as aside:
+            pd.DataFrame().to_parquet(aside, index=False)
+    shutil.rmtree(layout.PLOTS, ignore_errors=True)
+    layout.PLOTS.mkdir(parents=True)
+    for name, table in scores[choice.winner].tables.items():
+        table.to_csv(layout.PLOTS / f"{name}.csv", index=False)
+    _write_pages(scores, choice, metric)
+    validation = {name: dict(score.metrics) for name, score in scores.items()}
+    evidence = document.build_failure(params, task, SUMMARY)
+    evidence["validation"] = {"winner": choice.winner, "candidates": validation}
+    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
+    print(  # noqa: T201 (the stage's result)
+        f"evaluate: {choice.winner} is the winner, with {metric} {found[choice.winner]:.4f} on "
+        f"validation; {SUMMARY}"
+    )
 
 
 def score_validation(params: Params, task: Task[Params]) -> tuple[dict[str, Scores], Choice]:
@@ -44,7 +77,7 @@ def _measure_candidate(params: Params, name: str, task: Task[Params]) -> Candida
     seeds = []
     for seed, bundle_name in list_trainings(params, name).items():
         digest = bundle.digest(layout.locate_bundle(bundle_name))
-        scores = open_candidate(bundle_name, task, digest).score_split(task, "validation")
+        scores = open_bundle(bundle_name, task, digest).score_split(task, "validation")
         seeds.append(SeedScores(seed, bundle_name, scores, NOT_SCORED))
     shipped = choose_shipped(seeds, task.metric)
     return Candidate(
@@ -59,50 +92,12 @@ def _measure_candidate(params: Params, name: str, task: Task[Params]) -> Candida
     )
 
 
-def write_scores(
-    scores: dict[str, Scores], choice: Choice, params: Params, task: Task[Params]
-) -> dict[str, Any]:
-    """Write what DVC expects of evaluate: metrics.json of validation, evidence without a verdict.
-
-    Files that are about the test split are empty.
-    """
-    import pandas as pd
-
-    metric = task.metric.name
-    named = {
-        name: {"validation": {metric: score.metrics[metric]}} for name, score in scores.items()
-    }
-    metrics = {"winner": choice.winner, **named[choice.winner], "candidates": named}
-    write_json(layout.METRICS, document.round_numbers(metrics))
-    write_json(layout.GOLDEN, None)
-    for path in (layout.PREDICTIONS, layout.DRIFT_REFERENCE):
-        with write_aside(path) as aside:
-            pd.DataFrame().to_parquet(aside, index=False)
-    shutil.rmtree(layout.PLOTS, ignore_errors=True)
-    layout.PLOTS.mkdir(parents=True)
-    for name, table in scores[choice.winner].tables.items():
-        table.to_csv(layout.PLOTS / f"{name}.csv", index=False)
-    _write_page(scores, choice, task)
-    evidence = document.build_failure(params, task, SUMMARY)
-    validation = {name: dict(score.metrics) for name, score in scores.items()}
-    evidence["validation"] = {"winner": choice.winner, "candidates": validation}
-    write_json(layout.EVIDENCE, document.seal_evidence(evidence))
-    return metrics
-
-
-def _write_page(scores: dict[str, Scores], choice: Choice, task: Task[Params]) -> None:
+def _write_pages(scores: Mapping[str, Scores], choice: Choice, metric: str) -> None:
     """Write the pages that a person opens: the same few lines, as Markdown and as HTML."""
-    metric = task.metric.name
     lines = [f"No verdict: {SUMMARY}.", "", f"Validation {metric}:"]
     for name, score in scores.items():
-        lines.append(f"* {name}: {score.metrics[metric]:.4f} ({_count_rows(score, metric)} rows)")
-    lines += ["", f"The winner would be {choice.winner}: {choice.reason}."]
-    text = "\n".join(lines) + "\n"
-    with write_aside(layout.MODEL_CARD) as aside:
-        aside.write_text(text, encoding="utf-8")
-    with write_aside(layout.REPORT) as aside:
-        aside.write_text(f"<!doctype html>\n<pre>\n{text}</pre>\n", encoding="utf-8")
-
-
-def _count_rows(score: Scores, metric: str) -> int:
-    return int(np.size(score.per_example[metric]))
+        num_rows = np.size(score.per_example[metric])
+        lines.append(f"* {name}: {score.metrics[metric]:.4f} ({num_rows} rows)")
+    text = "\n".join([*lines, "", f"The winner would be {choice.winner}: {choice.reason}.", ""])
+    layout.MODEL_CARD.write_text(text, encoding="utf-8")
+    layout.REPORT.write_text(f"<!doctype html>\n<pre>\n{text}</pre>\n", encoding="utf-8")

@@ -40,7 +40,6 @@ def withhold_figures(evidence: Mapping[str, Any]) -> dict[str, Any]:
         "candidates": {name: _blank_scores(scores) for name, scores in candidates.items()},
         "forms": [form | blank for form in evidence.get("forms") or []],
         "metrics": {},
-        "comparisons": [],
         "comparison": None,
         "slices": [],
         "uncertainty": {},

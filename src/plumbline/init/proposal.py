@@ -183,7 +183,7 @@ def _set_reach(choices: _Choices, params: Any, num_test: int) -> None:
     """Ask of the test split what so many rows can show, where that is less than is shipped."""
     limits = params["evaluation"]
     level = power.spend_level(1, limits["planned_looks"], 1 - limits["confidence"])
-    level = power.divide_level(level, len(choices.candidates))
+    level /= len(choices.candidates)
     # Errors differ the most where half of the answers are wrong.
     ours, theirs = np.tile([0.0, 1.0, 0.0, 1.0], num_test), np.tile([0.0, 0.0, 1.0, 1.0], num_test)
     try:

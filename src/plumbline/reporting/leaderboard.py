@@ -9,14 +9,21 @@ from plumbline.reporting.html import format_name
 
 def build_leaderboard(evidence: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Build one row for each candidate, best first, then one for each baseline."""
+    metric = evidence["metric"]["name"]
     rows = []
-    for name in evidence["ranking"]:
-        row = _build_row(name, "candidates", evidence)
-        row["chosen"] = name == evidence["winner"]
-        row["cost"] = evidence["cost"][name]
-        rows.append(row)
-    for name in evidence["baselines"]:
-        rows.append(_build_row(name, "baselines", evidence))
+    for kind, names in (("candidates", evidence["ranking"]), ("baselines", evidence["baselines"])):
+        for name in names:
+            scores = evidence[kind][name]
+            is_candidate = kind == "candidates"
+            row = {
+                "name": name,
+                "kind": kind,
+                "chosen": is_candidate and name == evidence["winner"],
+                "validation": scores["validation"][metric] if is_candidate else None,
+                "metrics": scores["test"],
+                "cost": evidence["cost"][name] if is_candidate else None,
+            }
+            rows.append(row | scores["test_interval"])
     return rows
 
 
@@ -66,17 +73,3 @@ def _describe_seeds(seeds: Mapping[str, Any], metric: str) -> str:
         f"{seeds['validation_mean']:.4f}, spread {seeds['validation_spread']:.4f}; on test {test}. "
         f"Seed {seeds['shipped']} ships, the median on validation."
     )
-
-
-def _build_row(name: str, kind: str, evidence: Mapping[str, Any]) -> dict[str, Any]:
-    scores = evidence[kind][name]
-    metric = evidence["metric"]["name"]
-    return {
-        "name": name,
-        "kind": kind,
-        "chosen": False,
-        "validation": scores.get("validation", {}).get(metric),
-        "metrics": scores["test"],
-        "cost": None,
-        **scores["test_interval"],
-    }

@@ -4,9 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from plumbline.contract import layout
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
-from plumbline.process.files import write_aside
 from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import describe_seeds
 
@@ -14,10 +12,9 @@ from plumbline.reporting.leaderboard import describe_seeds
 def render_card(evidence: Mapping[str, Any]) -> str:
     """Render the card as Markdown; test figures that the report does not show are not in it."""
     shown = withhold_figures(evidence)
-    digests = dict.fromkeys(("bundle", "manifest", "examples"), "") | dict(shown["digests"] or {})
-    lineage = dict.fromkeys(("git_commit", "git_dirty"), "") | dict(shown["lineage"] or {})
+    lineage = {"git_commit": "", "git_dirty": ""} | shown["lineage"]
     values = {
-        "evidence": shown | {"digests": digests, "lineage": lineage},
+        "evidence": shown | {"lineage": lineage},
         "card": shown["params"]["card"],
         "withheld": NOTE if is_withheld(evidence) else None,
         "hardware": _describe_training(shown),
@@ -27,12 +24,6 @@ def render_card(evidence: Mapping[str, Any]) -> str:
     }
     text = render_template("model_card.md", values)
     return re.sub(r"\n{3,}", "\n\n", text).strip() + "\n"
-
-
-def write_card(evidence: Mapping[str, Any]) -> None:
-    """Write reports/model_card.md."""
-    with write_aside(layout.MODEL_CARD) as path:
-        path.write_text(render_card(evidence), encoding="utf-8")
 
 
 def _describe_training(evidence: Mapping[str, Any]) -> str | None:
@@ -49,16 +40,14 @@ def _describe_training(evidence: Mapping[str, Any]) -> str | None:
 def _list_scores(evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """One row for each metric of each candidate on each split, the winner first."""
     winner = evidence["winner"]
-    deciding = (evidence.get("metric") or {}).get("name")
+    deciding = evidence["metric"]["name"]
     candidates = evidence["candidates"]
     for name in [winner, *(other for other in candidates if other != winner)]:
         for split in ("test", "validation"):
             for metric, value in candidates[name][split].items():
                 row = {"candidate": name, "split": split, "metric": metric, "value": value}
-                interval = candidates[name].get("test_interval") or {}
                 is_deciding = split == "test" and metric == deciding
-                low = interval.get("low") if is_deciding else None
-                yield row | {"low": low, "high": interval.get("high")}
+                yield row | (candidates[name]["test_interval"] if is_deciding else {"low": None})
 
 
 def _list_limits(evidence: Mapping[str, Any]) -> Iterator[str]:
@@ -66,12 +55,12 @@ def _list_limits(evidence: Mapping[str, Any]) -> Iterator[str]:
     for gate in evidence["gates"]:
         if gate["status"] == "fail":
             yield f"{gate['name']}: {gate['reason']}"
-    for key, value in (evidence.get("loosened") or {}).items():
+    for key, value in evidence["loosened"].items():
         yield f"looser than the reference: {key} is {value}"
-    for name, sentences in (evidence.get("notes") or {}).items():
+    for name, sentences in evidence["notes"].items():
         for sentence in sentences:
             yield f"{name}: {sentence}"
-    for case in evidence.get("behaviour") or []:
+    for case in evidence["behaviour"]:
         if case["num_passed"] < case["num_cases"]:
             passed = f"{case['num_passed']} of {case['num_cases']} cases"
             yield f"behaviour {case['name']}: {passed} as expected"

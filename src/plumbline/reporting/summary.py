@@ -147,29 +147,17 @@ def _build_table(evidence: Mapping[str, Any], num_metrics: int) -> "Table":
     for heading in ("validation", "test", interval, *others, "p50", "size"):
         table.add_column(format_name(heading), justify="right", no_wrap=True)
     for row in build_leaderboard(evidence):
-        cells = [
-            _format_score(row["validation"]),
-            _format_score(row["metrics"][metric]),
-            "" if row["low"] is None else f"{row['low']:.4f} to {row['high']:.4f}",
-        ]
+        cells = [_format_score(row["validation"]), _format_score(row["metrics"][metric])]
+        cells.append("" if row["low"] is None else f"{row['low']:.4f} to {row['high']:.4f}")
         cells += [_format_score(row["metrics"].get(name)) for name in others]
-        cells += _format_cost(row["cost"])
-        mark = "* " if row["chosen"] else "  "
-        table.add_row(mark + escape(show_line(row["name"])), *cells, style=_choose_style(row))
+        mark, style = ("* ", "bold") if row["chosen"] else ("  ", None)
+        if row["cost"] is None:
+            style = "dim"  # a baseline
+        else:
+            cells += [f"{row['cost']['one_p50']:.2f} ms", format_size(row["cost"]["num_bytes"])]
+        table.add_row(mark + escape(show_line(row["name"])), *cells, style=style)
     return table
-
-
-def _choose_style(row: Mapping[str, Any]) -> str | None:
-    if row["chosen"]:
-        return "bold"
-    return "dim" if row["kind"] == "baselines" else None
 
 
 def _format_score(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
-
-
-def _format_cost(cost: Mapping[str, Any] | None) -> list[str]:
-    if cost is None:
-        return ["", ""]
-    return [f"{cost['one_p50']:.2f} ms", format_size(cost["num_bytes"])]

@@ -92,13 +92,7 @@ def _format_cell(value: Any) -> str | float | int:
         return int(value)
     if isinstance(value, (float, np.floating)):
         return float(value)
-    if isinstance(value, list) and all(isinstance(item, float) for item in value):
-        return _format_signal(value)
+    if isinstance(value, list) and len(value) > NUM_ITEMS and isinstance(value[0], float):
+        shown = ", ".join(f"{item:.4g}" for item in value[:NUM_ITEMS])
+        return f"{shown}, ... ({len(value):,} in all)"
     return str(value)
-
-
-def _format_signal(values: list[float]) -> str:
-    if len(values) <= NUM_ITEMS:
-        return str(values)
-    shown = ", ".join(f"{value:.4g}" for value in values[:NUM_ITEMS])
-    return f"{shown}, ... ({len(values):,} in all)"

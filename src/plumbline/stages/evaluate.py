@@ -23,7 +23,7 @@ from plumbline.process.files import digest_path, publish, read_json, write_aside
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.process.visible_text import show_line
 from plumbline.reporting import report
-from plumbline.reporting.model_card import write_card
+from plumbline.reporting.model_card import render_card
 from plumbline.tracking.dataset_facts import describe_dataset
 from plumbline.tracking.records import FINISHED, RunFacts
 
@@ -42,7 +42,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
     experiment.set_marker(present=experiment.is_trial_run(params))
     _write_failure(params, task, "evaluation did not come to its end")
     if experiment.is_trial_run(params):
-        _evaluate_on_validation(params, task)
+        validation_only.evaluate_validation(params, task)
         return
     try:
         announce("reads the data and what is compared")
@@ -89,17 +89,6 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     return facts
 
 
-def _evaluate_on_validation(params: Params, task: Task[Params]) -> None:
-    """Score validation alone: whoever tries many values must not choose them on the test split."""
-    scores, choice = validation_only.score_validation(params, task)
-    metrics = validation_only.write_scores(scores, choice, params, task)
-    score = metrics["validation"][task.metric.name]
-    print(  # noqa: T201 (the stage's result)
-        f"evaluate: {choice.winner} is the winner, with {task.metric.name} {score:.4f} on "
-        f"validation; {validation_only.SUMMARY}"
-    )
-
-
 def _write_exhibits(exhibits: Exhibits) -> None:
     write_json(layout.GOLDEN, exhibits.golden)
     with write_aside(layout.DRIFT_REFERENCE) as path:
@@ -119,8 +108,10 @@ def _write_reports(
         tables = winner.test.tables
     _write_plots(tables, figures)
     report.write_report(evidence, winner, figures, exhibits.inputs)
-    write_card(evidence)
-    evidence = document.seal_with_pages(evidence)
+    with write_aside(layout.MODEL_CARD) as path:
+        path.write_text(render_card(evidence), encoding="utf-8")
+    pages = {name: digest_path(document.DIGESTED_FILES[name]) for name in document.PAGES}
+    evidence = document.seal_evidence(evidence | {"digests": evidence["digests"] | pages})
     write_json(layout.EVIDENCE, evidence)
     return evidence
 

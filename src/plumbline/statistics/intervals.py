@@ -152,18 +152,10 @@ def _find_studentised_ends(
 ) -> tuple[float, float]:
     """Find what a share `tail` of the studentised means of `count` resamples is below, and above.
 
-    `scores` are the bytes of an array [rows] of that type.
+    `scores` are the bytes of an array [rows] of that type. A resample of equal values has no
+    standard error; it counts with the smallest of the others.
     """
-    studentised = _studentise_resamples(np.frombuffer(scores, dtype), count)
-    low, high = np.quantile(studentised, [tail, 1 - tail])
-    return float(low), float(high)
-
-
-def _studentise_resamples(values: np.ndarray, count: int) -> np.ndarray:
-    """Draw means of resamples of `values` [rows], less their mean, in standard errors [resamples].
-
-    A resample of equal values has no standard error; it counts with the smallest of the others.
-    """
+    values = np.frombuffer(scores, dtype)
     spread = values - values.mean()
     random = np.random.default_rng(0)
     means = np.empty(count)
@@ -177,5 +169,6 @@ def _studentise_resamples(values: np.ndarray, count: int) -> np.ndarray:
     variances = np.maximum(squares / values.size - means**2, 0)
     errors = np.sqrt(variances / (values.size - 1))
     is_spread = errors > math.sqrt(ROUNDING) * errors.max()  # of a root of a difference
-    studentised: np.ndarray = means / np.where(is_spread, errors, errors[is_spread].min())
-    return studentised
+    studentised = means / np.where(is_spread, errors, errors[is_spread].min())
+    low, high = np.quantile(studentised, [tail, 1 - tail])
+    return float(low), float(high)

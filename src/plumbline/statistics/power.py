@@ -116,18 +116,6 @@ def spend_level(number: int, planned: int, alpha: float) -> float:
     return alpha * (after - before)
 
 
-def divide_level(level: float, num_candidates: int) -> float:
-    """Divide the level of one use of a test split among several candidates (Bonferroni).
-
-    The winner is chosen on the validation split, but every candidate's test score is shown: one use
-    then reads that many answers off the test split, and its reader may take the luckiest.
-    ValueError for no candidates.
-    """
-    if num_candidates < 1:
-        raise ValueError(f"a level is shared by 1 candidate or more; found {num_candidates}")
-    return level / num_candidates
-
-
 def _solve_share(num_rows: int, discordant: float, level: float, power: float) -> float:
     """Solve the power equation of McNemar's test for the difference of two shares."""
     from scipy.optimize import brentq

@@ -21,7 +21,7 @@ from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve, read_curve, read_speed
-from plumbline.evidence.predictors import open_candidate
+from plumbline.evidence.predictors import open_bundle
 from plumbline.stages.train import learn
 from plumbline.tracking.records import RunRecord
 from plumbline.tuning import space, studies
@@ -163,7 +163,7 @@ def _score(
         digest = learn(params, task, candidate, folder / EXAMPLES, must_learn=True, on_epoch=report)
         report()  # the last one, where a worker was killed right after it
         record.facts.metrics |= read_speed(candidate)
-        predictor = open_candidate(candidate, task, digest)
+        predictor = open_bundle(candidate, task, digest)
         return dict(predictor.score_split(task, "validation").metrics)
 
 

@@ -39,14 +39,6 @@ def find_loosened(params: Params, metric: Metric, baseline: float) -> dict[str, 
     }
 
 
-def describe_loosened(limits: Mapping[str, str]) -> str:
-    """Say in one sentence which limits are loosened; empty where none is."""
-    if not limits:
-        return ""
-    shown = [f"{key} is {text}" for key, text in limits.items()]
-    return f"Looser than the reference: {'; '.join(shown)}."
-
-
 def _list_beyond(
     values: Mapping[str, Any], limits: Mapping[str, float], bound: str
 ) -> Iterator[tuple[str, str]]:

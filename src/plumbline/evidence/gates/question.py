@@ -105,12 +105,17 @@ class GateQuestion:
 
     @cached_property
     def level(self) -> float:
-        """Two-sided significance left for this use of the test split; 0 beyond the plan."""
+        """Two-sided significance left for this use of the test split; 0 beyond the plan.
+
+        The winner is chosen on validation, but every candidate's test score is shown: one use then
+        reads that many answers off the test split, and its reader may take the luckiest. So the
+        candidates share the level (Bonferroni).
+        """
         limits = self.limits
         level = power.spend_level(
             self.data.look.number, limits.planned_looks, 1 - limits.confidence
         )
-        return power.divide_level(level, len(self.candidates))
+        return level / len(self.candidates)
 
     @cached_property
     def slices(self) -> Sequence[Slice]:
