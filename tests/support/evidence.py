@@ -10,7 +10,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Case, Scores
 from plumbline.contract.task import Task
 from plumbline.evidence import document, gates, withholding
-from plumbline.evidence.gather import digest_files
+from plumbline.evidence.gather import digest_files, list_all_bundles
 from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import (
     ChampionFacts,
@@ -89,11 +89,7 @@ def _describe(facts: dict[str, Any], params: Params, task: Task) -> dict[str, An
     """Describe what was measured; what follows from it is not there yet."""
     seal = layout.locate_bundle(WINNER) / bundle.SEAL
     paths = document.DIGESTED_FILES | {"bundle": seal}
-    digests = {name: bundle.digest(layout.locate_bundle(name)) for name in params.candidates}
-    controls = {
-        name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
-        for name in params.control.candidates
-    }
+    bundles = list_all_bundles(params)
     return facts | {
         "format": document.FORMAT,
         "task": task.name,
@@ -104,7 +100,7 @@ def _describe(facts: dict[str, Any], params: Params, task: Task) -> dict[str, An
         "notes": {},
         "lineage": {},
         "hardware": {"trainings": {}},
-        "bundles": document.list_bundles(digests, controls),
+        "bundles": {name: bundle.digest(layout.locate_bundle(name)) for name in bundles},
         "digests": digest_files() | {name: digest_path(path) for name, path in paths.items()},
     }
 

@@ -62,7 +62,7 @@ def build_evidence(
         "params": describe_params(subjects.params),
         "flips": exhibits.flips,
         "notes": _collect_notes(exhibits.candidates),
-        "bundles": list_bundles(subjects.candidates, subjects.controls),
+        "bundles": subjects.bundles,
         "digests": _collect_digests(subjects, winner),
         "lineage": subjects.lineage,
         "hardware": _describe_hardware(exhibits.candidates),
@@ -149,11 +149,6 @@ def describe_params(params: Params) -> dict[str, Any]:
     return described
 
 
-def list_bundles(candidates: Mapping[str, str], controls: Mapping[str, str]) -> dict[str, str]:
-    """Return the digest of every bundle that was scored, by the name of its folder."""
-    return {**candidates, **{layout.name_control(name): value for name, value in controls.items()}}
-
-
 def _collect_notes(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     """Collect what training left in the bundles to be read by people, such as texts that are cut.
 
@@ -180,7 +175,7 @@ def _describe_hardware(candidates: Sequence[Candidate]) -> dict[str, Any]:
 
 def _collect_digests(subjects: "Subjects", winner: Candidate) -> dict[str, str]:
     written = {name: digest_path(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
-    return {**subjects.data.digests, **written, "bundle": subjects.candidates[winner.bundle]}
+    return {**subjects.data.digests, **written, "bundle": subjects.bundles[winner.bundle]}
 
 
 def _parse_evidence() -> dict[str, Any]:

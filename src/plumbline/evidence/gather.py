@@ -49,8 +49,7 @@ class Subjects:
     manifest: "pd.DataFrame"  # held-out rows, and of train one for each label
     data: DataFacts
     champion: ChampionModel | None
-    candidates: Mapping[str, str]  # the digest of each bundle of a candidate, by its name
-    controls: Mapping[str, str]  # of candidates trained on shuffled answers: their bundles' digests
+    bundles: Mapping[str, str]  # the digest of each, of candidates and controls, by its name
     baselines: Mapping[str, Predictor]
     inputs: Columns  # the predictor's columns of the test split
     lineage: Mapping[str, str]
@@ -64,12 +63,8 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     manifest = _read_manifest(params, task)
     validation = read_validation()
     champion = load_champion(params.registry.model, task, params.evaluation.slices)
-    candidates = {name: bundle.digest(layout.locate_bundle(name)) for name in list_bundles(params)}
-    controls = {
-        name: bundle.digest(layout.locate_bundle(layout.name_control(name)))
-        for name in params.control.candidates
-    }
-    use = _describe_use(params, task, manifest, champion.bundle if champion else None, candidates)
+    bundles = {name: bundle.digest(layout.locate_bundle(name)) for name in list_all_bundles(params)}
+    use = _describe_use(params, task, manifest, champion.bundle if champion else None, bundles)
     look = ledger.record_look(params.registry.model, use)
     checks = suite.build_suite(params, task, manifest)
     announce("looks for leaks between the splits")
@@ -88,8 +83,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         manifest=manifest,
         data=data,
         champion=champion,
-        candidates=candidates,
-        controls=controls,
+        bundles=bundles,
         baselines=task.scoring.build_baselines(params, layout.EXAMPLES),
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
         lineage=collect_lineage(),
@@ -102,12 +96,17 @@ def digest_files() -> dict[str, str]:
     return digests | {"params": digest_shown_params(layout.PARAMS)}
 
 
+def list_all_bundles(params: Params) -> list[str]:
+    """List the names of all bundles that are scored: of candidates, then of controls."""
+    return [*list_bundles(params), *map(layout.name_control, params.control.candidates)]
+
+
 def _describe_use(
     params: Params,
     task: Task[Params],
     manifest: "pd.DataFrame",
     champion: str | None,
-    candidates: Mapping[str, str],
+    bundles: Mapping[str, str],
 ) -> SplitUse:
     """Describe the use of the test split that compares these bundles: candidates and champion.
 
@@ -116,7 +115,7 @@ def _describe_use(
     """
     rows = manifest[manifest["split"] == "test"].astype(str)
     question = [
-        *(candidates[name] for name in sorted(candidates)),
+        *(bundles[name] for name in sorted(list_bundles(params))),
         champion or NO_CHAMPION,
         task.name,
         *sorted(rows["id"] + " " + rows["label"]),

@@ -127,20 +127,20 @@ def summarise_verdict(
 
 def _read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:
     """Read what was measured of a candidate; of several seeds the median is found again."""
-    table, metric = measured.scores, measured.scores.metric
+    table, metric = measured.scores.scores, measured.scores.metric
     latency = dict(measured.runtime.cost[name])
     num_bytes = int(latency.pop("num_bytes"))
     trainings = list_trainings(params, name)
     seeds = []
     for seed, bundle in trainings.items() if len(trainings) > 1 else ():
         answers = name_answers(name, seed)
-        scores = [table.get("seed", answers, split) for split in ("validation", "test")]
-        seeds.append(SeedScores(seed, bundle, *scores))
+        validation, test = table["seed", answers, "validation"], table["seed", answers, "test"]
+        seeds.append(SeedScores(seed, bundle, validation, test))
     shipped = choose_shipped(seeds, metric) if seeds else None
     return Candidate(
         name=name,
-        validation=shipped.validation if shipped else table.get("candidate", name, "validation"),
-        test=shipped.test if shipped else table.get("candidate", name),
+        validation=shipped.validation if shipped else table["candidate", name, "validation"],
+        test=shipped.test if shipped else table["candidate", name, "test"],
         latency_ms=latency,
         history=None,
         num_bytes=num_bytes,

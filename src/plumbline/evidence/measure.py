@@ -64,7 +64,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     choice = choose(measured, metric, params.evaluation)
     candidates = put_first(choice, measured, metric)
     winner = candidates[0]
-    digest = subjects.candidates[winner.bundle]
+    digest = subjects.bundles[winner.bundle]
     predictor = open_bundle(winner.bundle, task, digest)
     recording = recordings[winner.name]
     announce(f"{winner.name} is the winner on validation; measures its forms and the baselines")
@@ -75,9 +75,10 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     for name, baseline in subjects.baselines.items():
         scores["baseline", name, "test"] = score_split(task, "test", baseline)
     controls = {}
-    for name, own in subjects.controls.items():
+    for name in params.control.candidates:
         control = layout.name_control(name)
-        controls[name] = open_bundle(control, task, own).score_split(task, "test")
+        opened = open_bundle(control, task, subjects.bundles[control])
+        controls[name] = opened.score_split(task, "test")
         scores["control", control, "test"] = controls[name]
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
     champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
@@ -144,7 +145,7 @@ def _measure_candidates(
         seeds = _score_seeds(subjects, name, task)
         shipped = choose_shipped(seeds, task.metric) if seeds else None
         bundle_name = shipped.bundle if shipped else name
-        digest = subjects.candidates[bundle_name]
+        digest = subjects.bundles[bundle_name]
         own = measure_candidate(bundle_name, subjects.inputs, task, digest, recording)
         measured.append(replace(own, name=name, seeds=tuple(seeds), shipped=shipped))
     return measured, recordings
@@ -157,7 +158,7 @@ def _score_seeds(subjects: Subjects, candidate: str, task: Task[Params]) -> list
         return []
     seeds = []
     for seed, name in trainings.items():
-        predictor = open_bundle(name, task, subjects.candidates[name])
+        predictor = open_bundle(name, task, subjects.bundles[name])
         validation = predictor.score_split(task, "validation")
         seeds.append(SeedScores(seed, name, validation, predictor.score_split(task, "test")))
     return seeds
@@ -205,7 +206,7 @@ def _measure_champion(
         lag=champion.lag,
         changes=champion.changes,
         **differing,
-        is_winner=champion.bundle == subjects.candidates[winner.bundle],
+        is_winner=champion.bundle == subjects.bundles[winner.bundle],
     )
     rows = align_rows(subjects.manifest, "validation", winner.validation)
     metric = task.metric.row_metric

@@ -34,10 +34,6 @@ class ScoreTable:
     bound: Bound
     rows: "pd.DataFrame"  # the manifest's held-out rows, and of train one for each label
 
-    def get(self, kind: Kind, name: str, split: str = "test") -> Scores:
-        """Return the scores of one; KeyError where it was not asked."""
-        return self.scores[kind, name, split]
-
     def select(self, kind: Kind) -> dict[str, Scores]:
         """Return the scores on test of all of a kind, by name."""
         return {

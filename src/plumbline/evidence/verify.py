@@ -10,8 +10,8 @@ from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.contract.trainings import list_bundles
 from plumbline.evidence.document import extract_metrics
+from plumbline.evidence.gather import list_all_bundles
 from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import read_measurements
 from plumbline.evidence.scores import REMEDY
@@ -51,8 +51,7 @@ def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Para
 
 def require_bundles(evidence: Mapping[str, Any], params: Params) -> None:
     """Require that every bundle that was scored is here, as it was; else EvidenceError."""
-    controls = [layout.name_control(name) for name in params.control.candidates]
-    for name in [*list_bundles(params), *controls]:
+    for name in list_all_bundles(params):
         folder = layout.locate_bundle(name)
         if bundle.digest(folder) != evidence["bundles"].get(name):
             raise EvidenceError(f"{folder} is not what the evidence is about; {REMEDY}")

@@ -96,7 +96,7 @@ class GateQuestion:
         """The champion's scores; None without one."""
         if self.known is None:
             return None
-        return self._pick(self.table.get("champion", CHAMPION))
+        return self._pick(self.table.scores["champion", CHAMPION, "test"])
 
     @cached_property
     def seeds(self) -> SeedSpread | None:
@@ -123,9 +123,9 @@ class GateQuestion:
         metric = self.metric.row_metric
         if self.known is None:
             name, _ = self.best_baseline
-            reference = self.table.get("baseline", name)
+            reference = self.table.scores["baseline", name, "test"]
         else:
-            name, reference = "the champion", self.table.get("champion", CHAMPION)
+            name, reference = "the champion", self.table.scores["champion", CHAMPION, "test"]
         rows = align_rows(self.table.rows, "test", self.best.test)
         ours = self.best.test.per_example[metric.name]
         theirs = reference.per_example[metric.name]
