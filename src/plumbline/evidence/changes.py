@@ -78,24 +78,18 @@ def find_flips(
     For 0/1 scores those that only one got right, in the order of `ids`; for others the largest
     gains and losses. All rows are in the order of `ids`; at most `limit` of each are listed.
     """
-    one = ours.per_example[metric.name]
-    other = theirs.per_example[metric.name]
-    gain = metric.sign * (one - other)
+    gain = metric.sign * (ours.per_example[metric.name] - theirs.per_example[metric.name])
     order = np.arange(len(gain))
     if metric.kind != "binary":
         order = np.argsort(-np.abs(gain), kind="stable")
-    won = order[gain[order] > 0]
-    lost = order[gain[order] < 0]
-
-    def describe(rows: np.ndarray) -> list[dict[str, Any]]:
-        return [_describe_flip(int(row), ids, inputs, ours, theirs, metric) for row in rows[:limit]]
-
-    return {
-        "num_won": len(won),
-        "won": describe(won),
-        "num_lost": len(lost),
-        "lost": describe(lost),
-    }
+    found: dict[str, Any] = {}
+    for kind, rows in (("won", order[gain[order] > 0]), ("lost", order[gain[order] < 0])):
+        found[f"num_{kind}"] = len(rows)
+        found[kind] = []
+        for row in rows[:limit]:
+            flip = {"id": str(ids[row]), "input": _describe_input(inputs, row)}
+            found[kind].append(flip | _describe_scores(row, ours, theirs, metric.name))
+    return found
 
 
 def _find_problem(commit: str) -> str | None:
@@ -115,32 +109,24 @@ def _parse_numstat(line: str) -> dict[str, Any]:
     return {"path": show_file_name(path), **numbers}
 
 
-def _describe_flip(
-    row: int,
-    ids: Sequence[Any],
-    inputs: Mapping[str, Sequence[Any]],
-    ours: Scores,
-    theirs: Scores,
-    metric: Metric,
-) -> dict[str, Any]:
-    one = ours.per_example
-    other = theirs.per_example
-    flip: dict[str, Any] = {"id": str(ids[row]), "input": _describe_input(inputs, row)}
+def _describe_scores(row: int, ours: Scores, theirs: Scores, metric: str) -> dict[str, Any]:
+    """Describe what both answered to an example, and their scores."""
+    one, other = ours.per_example, theirs.per_example
+    described: dict[str, Any] = {}
     if "actual" in one:
-        flip["actual"] = str(one["actual"][row])
+        described["actual"] = str(one["actual"][row])
     for name in one:
         if name not in other or name in SAME_FOR_BOTH:
             continue
         if isinstance(one[name][row], str):
-            flip[f"ours_{name}"] = str(one[name][row])
-            flip[f"theirs_{name}"] = str(other[name][row])
+            described[f"ours_{name}"] = str(one[name][row])
+            described[f"theirs_{name}"] = str(other[name][row])
     has_both = "answered" in one and "answered" in other
     if has_both and not (one["answered"].all() and other["answered"].all()):
-        flip["ours_answered"] = bool(one["answered"][row])
-        flip["theirs_answered"] = bool(other["answered"][row])
-    flip["ours"] = float(one[metric.name][row])
-    flip["theirs"] = float(other[metric.name][row])
-    return flip
+        described["ours_answered"] = bool(one["answered"][row])
+        described["theirs_answered"] = bool(other["answered"][row])
+    scores = {"ours": float(one[metric][row]), "theirs": float(other[metric][row])}
+    return described | scores
 
 
 def _describe_input(inputs: Mapping[str, Sequence[Any]], row: int) -> str:
