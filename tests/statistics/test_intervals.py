@@ -149,15 +149,6 @@ def test_the_bootstrap_finds_the_closed_form_where_scores_are_normal(confidence:
     )
 
 
-def test_the_bootstrap_covers_the_mean_of_skewed_scores_nearly_as_often_as_it_says() -> None:
-    rng = np.random.default_rng(4)
-    found = [
-        intervals.compute_mean_interval(rng.exponential(2.0, 50), "continuous", 0.95)
-        for _ in range(300)
-    ]
-    assert 0.92 < np.mean([low <= 2.0 <= high for low, high in found]) < 0.98
-
-
 def test_the_bootstrap_of_many_rows_stays_small() -> None:
     values = np.random.default_rng(5).exponential(2.0, 10_000)
     intervals.compute_mean_interval(values[:10], "continuous", 0.95)  # the imports
@@ -201,15 +192,6 @@ def test_exact_mcnemar_agrees_with_published_tables() -> None:
     )
     # chi-squared 17.3559 without, 16.818 with the continuity correction: the exact test is between
     assert 3.099e-05 < intervals.compute_mcnemar_p_value(*APPROVAL) < 4.12e-05
-
-
-def test_mcnemar_rejects_equal_models_no_more_often_than_its_level() -> None:
-    rng = np.random.default_rng(6)
-    rejected = 0
-    for _ in range(1000):
-        ours, theirs = (rng.random((2, 400)) < 0.8).astype(float)
-        rejected += intervals.compute_mcnemar_p_value(ours, theirs) <= 0.05
-    assert 0.01 < rejected / 1000 < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 1000)
 
 
 @pytest.mark.parametrize("values", [np.array([]), np.array([0.1, np.nan]), np.array([np.inf])])
