@@ -144,21 +144,13 @@ def draw_figure(
     from matplotlib import rc_context
     from matplotlib.figure import Figure as Canvas
 
-    style = STYLE | {"text.parse_math": math}
+    # The salt makes ids, and with them all bytes, the same in every run.
+    style = STYLE | {"text.parse_math": math, "svg.hashsalt": name}
+    no_trace: dict[str, Any] = {"Date": None, "Creator": None}
+    text = io.StringIO()
     with rc_context(style):
         canvas = Canvas(figsize=size_inches, layout="constrained")
         draw(*canvas.subplots(num_panels, sharex=True, squeeze=False)[:, 0])
-        return embed_figure(canvas, name, title, caption)
-
-
-def embed_figure(canvas: Any, name: str, title: str, caption: str) -> Figure:
-    """Return a figure of matplotlib as a Figure, with the same bytes in every run."""
-    from matplotlib import rc_context
-
-    salt: dict[Any, Any] = {"svg.hashsalt": name}  # makes every run's ids the same
-    with rc_context(salt):
-        text = io.StringIO()
-        no_trace: dict[str, Any] = {"Date": None, "Creator": None}
         canvas.savefig(text, format="svg", metadata=no_trace)
     return Figure(name, title, caption, _prepare_inline(text.getvalue(), title, name))
 
