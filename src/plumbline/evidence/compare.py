@@ -174,11 +174,7 @@ def orient_scores(
     ours: np.ndarray, theirs: np.ndarray, metric: Metric
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return both as scores of which more is better."""
-    if metric.higher_is_better:
-        return ours, theirs
-    if metric.kind == "binary":
-        return 1 - ours, 1 - theirs
-    return -ours, -theirs
+    return (ours, theirs) if metric.higher_is_better else (-ours, -theirs)
 
 
 def compare_forms(forms: Mapping[str, Scores], metric: Metric) -> dict[str, VariantParity]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract import layout
 from plumbline.contract.records import Leak
 from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
 from plumbline.evidence.gates.question import DISPROOF_CONFIDENCE, GateQuestion, Ruling, Status
@@ -27,12 +28,9 @@ WAY_OUT = (
 def check_accepted(question: GateQuestion) -> Ruling:
     """Pass if validation accepted the scored manifest, with the suite that params ask for."""
     report = question.data.validation
-    if report["manifest"] != question.data.digests["manifest"]:
-        return Ruling(
-            "fail", "data/manifest.parquet is not the one that was validated; run `dvc repro`"
-        )
-    if report["examples"] != question.data.digests["examples"]:
-        return Ruling("fail", "data/examples is not what was validated; run `dvc repro`")
+    for name, path in (("manifest", layout.MANIFEST), ("examples", layout.EXAMPLES)):
+        if report[name] != question.data.digests[name]:
+            return Ruling("fail", f"{path} is not what was validated; run `dvc repro`")
     if report["suite"] != question.data.suite:
         return Ruling(
             "fail",
@@ -137,7 +135,8 @@ def check_consistency(question: GateQuestion) -> Ruling:
     The two splits share no row. Where one is of another kind, or was chosen to please, or where
     the winner knows one of them, the scores part.
     """
-    test, validation = question.winner, question.winner_validation
+    test = question.winner
+    validation = question.best.validation.per_example[question.metric.name]
     limit = question.limits.max_validation_gap
     interval = independent.compute_difference_interval(
         test, validation, question.metric.kind, DISPROOF_CONFIDENCE

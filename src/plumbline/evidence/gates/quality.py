@@ -56,13 +56,12 @@ def check_bounds(question: GateQuestion) -> Ruling:
         question.winner, question.metric.kind, DISPROOF_CONFIDENCE
     )
     num_rows, right = question.winner.size, float(question.winner.sum())
-    is_higher = question.metric.higher_is_better
-    if question.metric.kind == "continuous":
-        is_beyond = interval.low > limit if is_higher else interval.high < limit
-    elif is_higher:
+    if question.metric.kind == "binary":
         is_beyond = right > power.count_explained_rows(num_rows, limit)
+    elif question.metric.higher_is_better:
+        is_beyond = interval.low > limit
     else:
-        is_beyond = num_rows - right > power.count_explained_rows(num_rows, 1 - limit)
+        is_beyond = interval.high < limit
     status: Status = "fail" if is_beyond else "pass"
     judgement = "is too good to be true" if is_beyond else "is possible"
     reason = f"{question.score:.4f} {judgement}: {bound.reason}"

@@ -16,7 +16,7 @@ from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice, measure_spread
 from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.evidence.records import ChampionFacts, DataFacts, RuntimeFacts
-from plumbline.evidence.scores import CHAMPION, ScoreTable, align_rows, name_form
+from plumbline.evidence.scores import CHAMPION, Kind, ScoreTable, align_rows, name_form
 from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
 from plumbline.statistics import intervals, power
 from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
@@ -67,11 +67,6 @@ class GateQuestion:
         return self._pick(self.best.test)
 
     @cached_property
-    def winner_validation(self) -> np.ndarray:
-        """Its scores on the validation split."""
-        return self._pick(self.best.validation)
-
-    @cached_property
     def simple(self) -> np.ndarray | None:
         """The scores of the simple candidate; None where it won or there is none."""
         for candidate in self.candidates[1:]:
@@ -82,13 +77,13 @@ class GateQuestion:
     @cached_property
     def baselines(self) -> Mapping[str, np.ndarray]:
         """The scores of trivial predictors, by name."""
-        return self._pick_all(self.table.select("baseline"))
+        return self._pick_all("baseline")
 
     @cached_property
     def controls(self) -> Mapping[str, np.ndarray]:
         """The scores of models that were trained on shuffled answers, by name."""
         prefix = layout.name_control("")
-        named = self._pick_all(self.table.select("control"))
+        named = self._pick_all("control")
         return {name.removeprefix(prefix): scores for name, scores in named.items()}
 
     @cached_property
@@ -251,7 +246,8 @@ class GateQuestion:
     def _pick(self, scores: Scores) -> np.ndarray:
         return scores.per_example[self.metric.name]
 
-    def _pick_all(self, everyone: Mapping[str, Scores]) -> dict[str, np.ndarray]:
+    def _pick_all(self, kind: Kind) -> dict[str, np.ndarray]:
+        everyone = self.table.select(kind)
         return {name: self._pick(scores) for name, scores in everyone.items()}
 
 
