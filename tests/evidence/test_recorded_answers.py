@@ -2,27 +2,19 @@
 
 import tracemalloc
 
-from plumbline.contract.task import Columns
-from plumbline.evidence.predictors import GuardedPredictor, RecordedPredictor, Recording
+from plumbline.evidence.predictors import Recording
 from plumbline.registry.package.rehearsal import Call
 
 NUM_CALLS = 50
 LONG = "x" * 1_000_000
 
 
-class Talkative:
-    forms = ("exact",)
-
-    def predict(self, columns: Columns, **params: object) -> dict[str, list[str]]:
-        return {"y": [f"{x} {LONG}" for x in columns["x"]]}
-
-
 def record(split: str) -> Recording:
     recording = Recording()
-    guarded = GuardedPredictor("candidate a", "train it again", Talkative)
-    predictor = RecordedPredictor(guarded, lambda *_: ["odd"], recording, split)
     for number in range(NUM_CALLS):
-        predictor.predict({"x": [number, -0.5]}, top_k=2)
+        columns = {"x": [number, -0.5]}
+        answers = {"y": [f"{x} {LONG}" for x in columns["x"]]}
+        recording.add_call(lambda *_: ["odd"], split, columns, {"top_k": 2}, answers)
     return recording
 
 

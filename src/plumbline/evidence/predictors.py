@@ -5,6 +5,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ class GuardedPredictor:
         self._name = name
         self._remedy = remedy
         self._renames = renames
+        self._record: Callable[[Columns, Mapping[str, Any], dict[str, Any]], None] | None = None
         with self.guard():
             self._predictor = load()
 
@@ -48,6 +50,8 @@ class GuardedPredictor:
         """Answer every row; PlumblineError where the predictor fails."""
         with self.guard():
             answers = self._predictor.predict(columns, **params)
+            if self._record is not None:
+                self._record(columns, params, answers)
             return _rename(answers, self._renames) if self._renames else answers
 
     def score_split(
@@ -57,11 +61,13 @@ class GuardedPredictor:
 
         PlumblineError where an answer breaks the task's signature.
         """
-        predictor: Predictor = self
         if recording is not None:
-            predictor = RecordedPredictor(self, task.scoring.check_answers, recording, split)
-        with self.guard():
-            return score_split(task, split, predictor)
+            self._record = partial(recording.add_call, task.scoring.check_answers, split)
+        try:
+            with self.guard():
+                return score_split(task, split, self)
+        finally:
+            self._record = None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._predictor, name)
@@ -95,45 +101,24 @@ class Recording:
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115  closed below
         weakref.finalize(self, self._file.close)
 
-    def add_call(self, columns: Columns, params: Mapping[str, Any], rows: Sequence[str]) -> None:
-        """Keep one call: its columns and params, and each row's answer as JSON."""
-        self._file.write(json.dumps([dict(columns), dict(params), rows]) + "\n")
+    def add_call(
+        self,
+        check: Callable[..., Sequence[str]],
+        split: str,
+        columns: Columns,
+        params: Mapping[str, Any],
+        answers: dict[str, list[Any]],
+    ) -> None:
+        """Keep what `check` finds, and of the test split the call: each row's answer is JSON."""
+        self.problems += [f"{split}: {problem}" for problem in check(columns, params, answers)]
+        if split == "test":
+            rows = _list_rows(answers)
+            self._file.write(json.dumps([dict(columns), dict(params), rows]) + "\n")
 
     def read_calls(self) -> list[Call]:
         """Read all calls, in their order."""
         self._file.seek(0)
         return [Call(*json.loads(line)) for line in self._file]
-
-
-class RecordedPredictor:
-    """A predictor whose calls are recorded; each answer must keep the invariants of the task."""
-
-    def __init__(
-        self,
-        predictor: GuardedPredictor,
-        check: Callable[..., Sequence[str]],
-        recording: Recording,
-        split: str,
-    ) -> None:
-        self._predictor, self._check = predictor, check
-        self._recording, self._split = recording, split
-
-    @property
-    def forms(self) -> Sequence[str]:
-        """The predictor's forms, the served one first."""
-        return self._predictor.forms
-
-    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
-        """Answer every row."""
-        answers = self._predictor.predict(columns, **params)
-        problems = self._check(columns, params, answers)
-        self._recording.problems += [f"{self._split}: {problem}" for problem in problems]
-        if self._split == "test":
-            self._recording.add_call(columns, params, _list_rows(answers))
-        return answers
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._predictor, name)
 
 
 def open_bundle(
