@@ -195,7 +195,7 @@ def test_what_is_missing_or_no_file_in_the_store_is_reported(here: Path) -> None
     path.rename(path.with_name("elsewhere"))
     with pytest.raises(RegistryError, match=r"weights\.json: cannot be fetched \(No such file"):
         VerifiedModelCache(URI).fetch_latest()
-    path.symlink_to("elsewhere")
+    path.mkdir()
     with pytest.raises(RegistryError, match=r"weights\.json: cannot be fetched"):
         VerifiedModelCache(URI).fetch_latest()
 

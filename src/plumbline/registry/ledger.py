@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbline.registry import journal
 from plumbline.registry.journal_lock import find_actor
@@ -65,7 +65,7 @@ def record_look(model: str, use: SplitUse) -> Look:
     with journal.lock_journal() as book:
         uses = _read_uses(book.connection)
         if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
-            _append(book.connection, _describe_use(model, use))
+            _append(book.connection, model, use)
     return count_look(uses, use)
 
 
@@ -110,9 +110,9 @@ def estimate_share(new: SplitSketch, old: SplitSketch) -> float:
     return len(set(ours) & set(theirs)) / len(ours) if ours else 0.0
 
 
-def _describe_use(model: str, use: SplitUse) -> dict[str, Any]:
-    """Return the columns of a look; who made it, and when, are for people only."""
-    return {
+def _append(connection: "Connection", model: str, use: SplitUse) -> None:
+    """Add a look; the first one makes the table. Who made it, and when, are for people only."""
+    row = {
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
         "actor": find_actor(),
         "model": model,
@@ -122,10 +122,6 @@ def _describe_use(model: str, use: SplitUse) -> dict[str, Any]:
         "num_rows": use.sketch.num_rows,
         "hashes": use.sketch.hashes,
     }
-
-
-def _append(connection: "Connection", row: dict[str, Any]) -> None:
-    """Add a look; the first one makes the table."""
     table = _build_table()
     with connection.begin():
         table.create(connection, checkfirst=True)

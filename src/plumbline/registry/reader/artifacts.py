@@ -1,7 +1,5 @@
 """Read single files of a registered version where the registry keeps them: once, with a limit."""
 
-import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -74,15 +72,7 @@ def open_artifact(location: str, name: str) -> "IO[bytes]":
     if parts.netloc not in ("", "localhost"):
         raise ValueError(f"{location} is on another machine")
     folder = unquote(parts.path) if parts.scheme else location
-    return _open_plain_file(Path(folder) / name)
-
-
-def _open_plain_file(path: Path) -> "IO[bytes]":
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise ValueError("not a plain file")
-    return os.fdopen(handle, "rb")
+    return (Path(folder) / name).open("rb")
 
 
 @contextmanager
@@ -93,7 +83,9 @@ def _explain_failures(path: str) -> Iterator[None]:
         raise
     except Exception as error:  # noqa: BLE001  each kind of store raises its own
         message = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        kind = MissingArtifactError if _is_missing(error) else RegistryError
+        is_absent = getattr(error, "code", None) == HTTPStatus.NOT_FOUND
+        is_absent = is_absent or isinstance(error, FileNotFoundError)
+        kind = MissingArtifactError if is_absent else RegistryError
         raise kind(f"{path}: cannot be fetched ({message.splitlines()[0][:200]})") from None
 
 
@@ -105,9 +97,3 @@ def _explain_refusal(target: Path) -> Iterator[None]:
     except OSError as error:
         refused = name_path(error, target)
         raise RegistryError(explain_system_error(refused or error)) from None
-
-
-def _is_missing(error: Exception) -> bool:
-    if isinstance(error, FileNotFoundError):
-        return True
-    return getattr(error, "code", None) == HTTPStatus.NOT_FOUND

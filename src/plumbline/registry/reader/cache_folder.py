@@ -33,7 +33,8 @@ class CacheFolder:
     """Copies by their digests, and a record of each that is in use."""
 
     def __init__(self, root: Path | None) -> None:
-        self._root = root or _find_root()
+        home = os.environ.get("PLUMBLINE_CACHE") or "~/.cache/plumbline"
+        self._root = root or Path(home).expanduser()
         self._copies = self._root / "models"
         self._records = self._root / "latest"
 
@@ -111,11 +112,6 @@ class CacheFolder:
                 f"{error.filename or self._root}: copies of models cannot be kept there "
                 f"({error.strerror}); set PLUMBLINE_CACHE to a folder of your own"
             ) from None
-
-
-def _find_root() -> Path:
-    path = os.environ.get("PLUMBLINE_CACHE")
-    return Path(path) if path else Path("~/.cache/plumbline").expanduser()
 
 
 def _read_record(path: Path) -> KeptVersion | None:

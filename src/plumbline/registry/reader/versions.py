@@ -31,7 +31,6 @@ class OpenVersion:
     registered: RegisteredVersion
     task: str
     folder: Path  # the bundle
-    golden: Path  # golden.json
     evidence: dict[str, Any]
 
     @property
@@ -61,8 +60,7 @@ def open_version(
         folder = Path(private) / "version"
         task = contents.fetch_contents(connect_store(), version, folder, key)
         evidence = read_evidence(version, key)
-        files, golden = folder / contents.FILES, folder / contents.GOLDEN
-        yield OpenVersion(version, task, files, golden, evidence)
+        yield OpenVersion(version, task, folder / contents.FILES, evidence)
 
 
 def find_version(address: str, *, require_journal: bool = False) -> RegisteredVersion:
