@@ -44,7 +44,6 @@ KNOWN = {
     "filter_design": ["evaluation.min_gain_over_baseline", CALIBRATION],
     "imdb": ["evaluation.slices"],
     "signal_extraction": [CALIBRATION],
-    "signal_extraction_course": [CALIBRATION],
 }
 # In units of the signal, a path, and names: of no limit.
 OF_THE_DATA = {

@@ -13,8 +13,8 @@ from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.task import TASK
 
 ROOT = Path(__file__).resolve().parents[2]
-PUBLISHED = Setting("course", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.01, 50, 51, 1000, 0.0)
-HONEST = Setting("honest", (1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.05, 40, 40, 1000, 0.05)
+HONEST = Setting((1.0, 3.0, 5.0, 7.0), 1000, 0.8, 1.2, 0.05, 40, 1000, 0.05)
+REALISATIONS = {"train": 120, "validation": 60, "test": 240}
 LSTM = {
     "hidden": 8,
     "layers": 1,
@@ -26,25 +26,23 @@ LSTM = {
 }
 
 
-def values(recipe: str = "signal_extraction", **data: Any) -> dict[str, Any]:
-    """A recipe with smaller candidates, 5 windows of 40 samples a batch, and data changes."""
-    found: dict[str, Any] = load_yaml(ROOT / "recipes" / f"{recipe}.yaml")
-    found["data"] |= {"window": 40} | data
+def values(**data: Any) -> dict[str, Any]:
+    """The recipe with smaller candidates, 5 windows of 40 samples a batch, and data changes."""
+    found: dict[str, Any] = load_yaml(ROOT / "recipes/signal_extraction.yaml")
+    found["data"] |= {"window": 40, "realisations": REALISATIONS} | data
     window = found["data"]["window"]
     for name, shape in found["candidates"].items():
         shape |= {"taps": window} if name == "fir" else LSTM
     found["candidates"]["stateful"]["chunk"] = 10
     found["candidates"]["window"] |= {"layers": 2, "dropout": 0.2}
-    if found["data"]["kind"] == "honest":
-        found["data"]["realisations"] = {"train": 120, "validation": 60, "test": 240}
     found["validation"]["min_rows"] = 30
     found["training"] |= {"device": "cpu", "checkpoint_every_steps": 3}
     return found
 
 
-def small_params(recipe: str = "signal_extraction", **data: Any) -> SignalParams:
+def small_params(**data: Any) -> SignalParams:
     """As `values`, checked."""
-    return SignalParams.model_validate(values(recipe, **data))
+    return SignalParams.model_validate(values(**data))
 
 
 def write_examples(params: SignalParams, folder: Path) -> Path:

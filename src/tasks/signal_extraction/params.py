@@ -1,8 +1,5 @@
 """The types of params.yaml for signal extraction."""
 
-import itertools
-import math
-from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
@@ -32,66 +29,6 @@ class Range(StrictModel):
         return self
 
 
-class Mixture(StrictModel):
-    """What both kinds of data share: a mean of sinusoids, cut into windows of `window` samples."""
-
-    watch: str  # the file or folder that DVC compares; the data are generated, so it may be empty
-    sample_rate_hz: Annotated[int, Field(ge=2, le=1_000_000)]
-    amplitude: Range
-    phase_scale: Annotated[float, Field(ge=0, le=1)]  # phases are uniform from 0 to 2 pi times this
-    window: Annotated[int, Field(ge=1, le=100_000)]  # samples that a predictor may look back on
-
-
-class PublishedMixture(Mixture):
-    """The published course setting: amplitude and phase are drawn again for every sample.
-
-    Each seed gives one realisation.
-    """
-
-    kind: Literal["course"]
-    frequencies_hz: Annotated[list[Count], Field(min_length=1)]
-    num_samples: Count
-    seeds: Mapping[
-        Literal["train", "validation", "test"], list[Annotated[int, Field(ge=0, lt=2**32)]]
-    ]
-    stride: Count  # from one held-out window to the next; windows of train start at every sample
-
-    @model_validator(mode="after")
-    def _check_windows(self) -> "PublishedMixture":
-        least = self.sample_rate_hz + self.window - 1
-        if self.num_samples < least:
-            raise ValueError(
-                f"num_samples: {self.num_samples}; the floor assumes that windows of "
-                f"{self.window} samples start anywhere in a second, which needs at least {least}"
-            )
-        if self.stride < self.window:
-            raise ValueError(
-                f"stride: {self.stride}; held-out windows of {self.window} samples would overlap"
-            )
-        rate = self.sample_rate_hz
-        if math.gcd(self.stride, rate) > 1:
-            better = next(n for n in itertools.count(self.stride) if math.gcd(n, rate) == 1)
-            raise ValueError(
-                f"stride: {self.stride} shares a factor with sample_rate_hz ({rate}), so that "
-                f"held-out windows would start at few of its phases; try {better}"
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _check_seeds(self) -> "PublishedMixture":
-        given = {split for split, seeds in self.seeds.items() if seeds}
-        missing = {"train", "validation", "test"} - given
-        if missing:
-            raise ValueError(f"seeds: none for {', '.join(sorted(missing))}")
-        counts = Counter(seed for seeds in self.seeds.values() for seed in seeds)
-        repeated = [seed for seed, count in counts.items() if count > 1]
-        if repeated:
-            raise ValueError(
-                f"seeds: {repeated[0]} is given twice, and would give the same realisation twice"
-            )
-        return self
-
-
 class RealisationCounts(StrictModel):
     """How many realisations each split has."""
 
@@ -100,22 +37,19 @@ class RealisationCounts(StrictModel):
     test: Count
 
 
-class NoisyMixture(Mixture):
+class NoisyMixture(StrictModel):
     """Many realisations with their own offset, amplitudes and phases; each is one window."""
 
-    kind: Literal["honest"]
+    watch: str  # the file or folder that DVC compares; the data are generated, so it may be empty
+    sample_rate_hz: Annotated[int, Field(ge=2, le=1_000_000)]
+    amplitude: Range
+    phase_scale: Annotated[float, Field(ge=0, le=1)]  # phases are uniform from 0 to 2 pi times this
+    # Samples that a predictor may look back on; fewer than 3 show no frequency.
+    window: Annotated[int, Field(ge=3, le=100_000)]
     frequencies_hz: Annotated[list[Positive], Field(min_length=1)]
     max_offset_s: Positive  # a realisation starts at a random sample before this
     noise: Positive  # standard deviation of what is added to every sample of the mixture
     realisations: RealisationCounts
-
-    @model_validator(mode="after")
-    def _check_window(self) -> "NoisyMixture":
-        if self.window < 3:
-            raise ValueError(
-                f"window: {self.window} samples of a realisation show no frequency; at least 3 do"
-            )
-        return self
 
 
 class SignalLimits(Validation):
@@ -187,7 +121,7 @@ class SignalParams(Params):
     """params.yaml with task: signal_extraction."""
 
     task: Literal["signal_extraction"]
-    data: Annotated[PublishedMixture | NoisyMixture, Field(discriminator="kind")]
+    data: NoisyMixture
     validation: SignalLimits
     candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
 
@@ -211,8 +145,7 @@ class SignalParams(Params):
     @model_validator(mode="after")
     def _check_floor_size(self) -> "SignalParams":
         data = self.data
-        seconds = data.max_offset_s if isinstance(data, NoisyMixture) else 1.0
-        positions = round(seconds * data.sample_rate_hz)
+        positions = round(data.max_offset_s * data.sample_rate_hz)
         if positions > MAX_POSITIONS or positions * data.window > MAX_CELLS:
             raise ValueError(
                 f"data: a window of {data.window} samples may start at {positions:,} places; the "

@@ -1,4 +1,4 @@
-"""The task keeps the contract of all tasks, in both settings."""
+"""The task keeps the contract of all tasks."""
 
 from pathlib import Path
 
@@ -11,8 +11,7 @@ from tasks.signal_extraction.task import TASK
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("recipe", ["signal_extraction", "signal_extraction_course"])
-def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recipe: str) -> None:
+def test_the_contract(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert task_contract.is_record(TASK)
-    task_contract.check(small_params(recipe), TASK, "fir")
+    task_contract.check(small_params(), TASK, "fir")

@@ -11,44 +11,24 @@ import numpy as np
 import pytest
 import torch
 from tests.support.checkouts import find_python
-from tests.support.small_signals import PUBLISHED, ROOT, small_params, write_examples
+from tests.support.small_signals import HONEST, ROOT, small_params, write_examples
 
 from plumbline.contract.epoch_batches import EpochBatches
 from plumbline.contract.task import SPLITS
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
-from tasks.signal_extraction.data import Windows, generators, read_inputs, read_windows
+from tasks.signal_extraction.data import Windows, read_inputs, read_windows
 from tasks.signal_extraction.models import build_learner, compare_export
 from tasks.signal_extraction.models.batches import build_batches
 from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.fir import solve_filters
 from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
 
-LINEAR = {1: 0.3768, 10: 0.3741, 50: 0.2765, 100: 0.2006, 250: 0.0686, 500: 0.00012}
-
 
 @pytest.fixture
 def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     return write_examples(small_params(), tmp_path)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("taps", LINEAR)
-def test_the_published_linear_baseline(taps: int) -> None:
-    """Trained on seed 1, tested on seed 2, at the end of every window."""
-    cut = [
-        [
-            np.lib.stride_tricks.sliding_window_view(part, taps, axis=-1)
-            for part in generators.draw_published(PUBLISHED, s, 10_000)
-        ]
-        for s in (1, 2)
-    ]
-    (signals, components), (asked, truth) = cut
-    found = solve_filters(signals, components.swapaxes(0, 1), taps, 1e-6)[:, -1]
-    assert ((asked @ found.T - truth[:, :, -1].T) ** 2).mean() == pytest.approx(
-        LINEAR[taps], rel=0.01, abs=1e-5
-    )
 
 
 def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
@@ -81,9 +61,8 @@ def _chunked() -> tuple[Extractor, EpochBatches]:
     shape = small_params().candidates["stateful"]
     random = np.random.default_rng(1)
     made = Windows(
-        PUBLISHED,
+        HONEST,
         ["r"] * 40,
-        np.arange(40),
         random.normal(size=(40, 40)),
         random.normal(size=(40, 4, 40)),
     )

@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.task import SPLITS
 from plumbline.tables.split_rows import gather_rows
-from tasks.signal_extraction.data import generators
+from tasks.signal_extraction.data.generators import draw_windows
 from tasks.signal_extraction.data.setting import Setting
 from tasks.signal_extraction.data.storage import (
     Realisations,
@@ -15,7 +15,7 @@ from tasks.signal_extraction.data.storage import (
     write_setting,
 )
 from tasks.signal_extraction.data.windows import read_windows
-from tasks.signal_extraction.params import PublishedMixture, SignalParams
+from tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,11 +27,14 @@ def ingest(params: SignalParams, examples: Path, manifest: Path) -> dict[str, An
     write_setting(examples, setting)
     counts = {}
     for number, split in enumerate(SPLITS):
-        realisations = _draw_realisations(params, setting, split, number)
-        write_realisations(examples, split, realisations)
-        counts[split] = len(realisations.ids)
+        total = getattr(params.data.realisations, split)
+        random = np.random.default_rng((params.seed, number))
+        signals, components = draw_windows(setting, total, random)
+        ids = [f"{split}{row}" for row in range(total)]
+        write_realisations(examples, split, Realisations(ids, signals, components))
+        counts[split] = total
     gather_rows(list_rows, examples).to_parquet(manifest, index=False)
-    return {"generator": setting.kind, "realisations": counts}
+    return {"realisations": counts}
 
 
 def list_rows(examples: Path, split: str) -> "pd.DataFrame":
@@ -47,22 +50,6 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
         digest=np.array(windows.digests)[window],
         answer=np.array(windows.answer_digests)[window],
         realisation=np.array(windows.realisations)[window],
-        start=windows.starts[window],
         frequency_hz=np.array(setting.frequencies_hz)[part],
         furthest=np.abs(windows.signals).max(axis=1)[window],  # NaN if a sample is NaN
     )
-
-
-def _draw_realisations(
-    params: SignalParams, setting: Setting, split: str, number: int
-) -> Realisations:
-    data = params.data
-    if isinstance(data, PublishedMixture):
-        seeds = data.seeds[split]  # type: ignore[index]  # SPLITS are its keys
-        drawn = [generators.draw_published(setting, seed, data.num_samples) for seed in seeds]
-        signals, components = (np.stack(parts) for parts in zip(*drawn, strict=True))
-        return Realisations([f"seed{seed}" for seed in seeds], signals, components)
-    total = getattr(data.realisations, split)
-    random = np.random.default_rng((params.seed, number))
-    signals, components = generators.draw_windows(setting, total, random)
-    return Realisations([f"{split}{row}" for row in range(total)], signals, components)

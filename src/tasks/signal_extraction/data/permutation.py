@@ -17,29 +17,18 @@ from tasks.signal_extraction.data.storage import (
 def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
     """Write train and validation to `target`, components shuffled over all samples of the split.
 
-    At most `max_rows` rows of train are kept: realisations are left out, and the last one is cut.
+    At most `max_rows` rows of train are kept.
     """
     shutil.copy2(examples / SETTING, target / SETTING)
-    setting = read_setting(examples)
-    num_components = len(setting.frequencies_hz)
+    num_components = len(read_setting(examples).frequencies_hz)
     for split in ("train", "validation"):
         kept = read_realisations(examples, split)
         if split == "train":
-            kept = _cut_realisations(kept, max(1, max_rows // num_components), setting.window)
+            size = max(1, max_rows // num_components)
+            kept = Realisations(kept.ids[:size], kept.signals[:size], kept.components[:size])
         num_realisations, num_samples = kept.signals.shape
         flat = kept.components.swapaxes(0, 1).reshape(num_components, -1)
         flat = flat[:, np.random.default_rng(seed).permutation(flat.shape[1])]
         shuffled = flat.reshape(-1, num_realisations, num_samples).swapaxes(0, 1)
         components = np.ascontiguousarray(shuffled)
         write_realisations(target, split, Realisations(kept.ids, kept.signals, components))
-
-
-def _cut_realisations(realisations: Realisations, max_windows: int, window: int) -> Realisations:
-    windows_each = realisations.signals.shape[1] - window + 1
-    whole = max(1, max_windows // windows_each)
-    end = min(windows_each, max_windows) + window - 1
-    return Realisations(
-        realisations.ids[:whole],
-        realisations.signals[:whole, :end],
-        realisations.components[:whole, :, :end],
-    )

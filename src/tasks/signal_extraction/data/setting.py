@@ -4,50 +4,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.signal_extraction.params import NoisyMixture, PublishedMixture
+from tasks.signal_extraction.params import NoisyMixture
 
 
 @dataclass(frozen=True)
 class Setting:
-    """All that decides the distribution of a window; hashable, so that results can be cached.
+    """All that decides the distribution of a window; hashable, so that results can be cached."""
 
-    K components. If amplitude and phase change with every sample (kind "course"), `noise` is 0 and
-    `max_offset` is one period of 1 s.
-    """
-
-    kind: str
     frequencies_hz: tuple[float, ...]
     sample_rate_hz: int
     low: float  # amplitudes are uniform from here
     high: float
     phase_scale: float
     window: int  # samples
-    stride: int  # samples from one held-out window to the next
     max_offset: int  # samples
     noise: float
 
     @classmethod
-    def from_params(cls, data: PublishedMixture | NoisyMixture) -> "Setting":
+    def from_params(cls, data: NoisyMixture) -> "Setting":
         """Return what params say."""
-        if isinstance(data, NoisyMixture):
-            stride = data.window
-            max_offset = round(data.max_offset_s * data.sample_rate_hz)
-            noise = data.noise
-        else:
-            stride = data.stride
-            max_offset = data.sample_rate_hz
-            noise = 0.0
         return cls(
-            kind=data.kind,
-            frequencies_hz=tuple(float(frequency) for frequency in data.frequencies_hz),
+            frequencies_hz=tuple(data.frequencies_hz),
             sample_rate_hz=data.sample_rate_hz,
             low=data.amplitude.low,
             high=data.amplitude.high,
             phase_scale=data.phase_scale,
             window=data.window,
-            stride=stride,
-            max_offset=max(1, max_offset),
-            noise=noise,
+            max_offset=max(1, round(data.max_offset_s * data.sample_rate_hz)),
+            noise=data.noise,
         )
 
     @property

@@ -1,4 +1,4 @@
-"""Realisations cut into windows: what a predictor is asked, row by row.
+"""Realisations as windows: what a predictor is asked, row by row.
 
 Shapes: M windows, K components, L samples. A row is one window asked for one component. A held-out
 window is asked for one only: two rows that share a window are not independent, and intervals
@@ -22,7 +22,6 @@ class Windows:
 
     setting: Setting
     realisations: list[str]  # of each window [M]
-    starts: np.ndarray  # sample number in the realisation [M]
     signals: np.ndarray  # [M, L]
     components: np.ndarray  # [M, K, L]
     asked_once: bool = False  # else a window is asked for all components
@@ -44,7 +43,7 @@ class Windows:
         ids = []
         for window, part in zip(*self.rows, strict=True):
             frequency = self.setting.frequencies_hz[part]
-            ids.append(f"{self.realisations[window]}@{self.starts[window]}/{frequency:g}")
+            ids.append(f"{self.realisations[window]}/{frequency:g}")
         return ids
 
     @property
@@ -59,23 +58,10 @@ class Windows:
 
 
 def read_windows(examples: Path, split: str) -> Windows:
-    """Read the windows of a split: train's start at every sample, others are `stride` apart."""
-    realisations = read_realisations(examples, split)
+    """Read the windows of a split, one of each realisation."""
+    found = read_realisations(examples, split)
     setting = read_setting(examples)
-    step = 1 if split == "train" else setting.stride
-    signals = _slide_window(realisations.signals, setting.window)[:, ::step]
-    components = _slide_window(realisations.components, setting.window)[:, :, ::step]
-    windows_each = signals.shape[1]
-    return Windows(
-        setting=setting,
-        realisations=[name for name in realisations.ids for _ in range(windows_each)],
-        starts=np.tile(np.arange(windows_each) * step, len(realisations.ids)),
-        signals=signals.reshape(-1, setting.window),
-        components=components.swapaxes(1, 2).reshape(
-            -1, len(setting.frequencies_hz), setting.window
-        ),
-        asked_once=split != "train",
-    )
+    return Windows(setting, found.ids, found.signals, found.components, split != "train")
 
 
 def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
@@ -96,8 +82,3 @@ def list_inputs(windows: Windows) -> dict[str, list[Any]]:
 def _digest_arrays(arrays: np.ndarray) -> list[str]:
     contiguous = [np.ascontiguousarray(array) for array in arrays]
     return [hashlib.sha256(array.tobytes()).hexdigest() for array in contiguous]
-
-
-def _slide_window(samples: np.ndarray, window: int) -> np.ndarray:
-    """Views [..., N - window + 1, window] of samples [..., N]."""
-    return np.lib.stride_tricks.sliding_window_view(samples, window, axis=-1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
-from tasks.signal_extraction.data import Setting, read_setting, read_windows
+from tasks.signal_extraction.data import read_setting, read_windows
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.scoring.floor import compute_floor
 
@@ -72,17 +72,8 @@ def build_baselines(params: SignalParams, examples: Path) -> dict[str, Predictor
 def compute_bound(params: SignalParams, examples: Path, split: str) -> Bound:
     """Return the least mean squared error, by the setting that the data come from."""
     setting = read_setting(examples)
-    return Bound(float(compute_floor(setting).mean()), _explain_bound(setting))
-
-
-def _explain_bound(setting: Setting) -> str:
-    seen = f"{setting.window} samples at {setting.sample_rate_hz} Hz"
-    if setting.kind == "course":
-        return (
-            f"an observer that knows the generator and sees {seen} of it has this error: "
-            "the variance of the posterior of the position"
-        )
-    return (
-        f"an observer that sees {seen} and knows all amplitudes and phases still has this error, "
-        "because it does not know the offset"
+    return Bound(
+        float(compute_floor(setting).mean()),
+        f"an observer that sees {setting.window} samples at {setting.sample_rate_hz} Hz and knows "
+        "all amplitudes and phases still has this error, because it does not know the offset",
     )

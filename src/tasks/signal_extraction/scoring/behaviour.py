@@ -50,8 +50,8 @@ def _check_plain_mixture(setting: Setting, predictor: Predictor) -> Case:
     # Amplitudes and phases are at their means: [K, NUM_STARTS, L].
     waves = np.sin(angles + setting.phase_scale * np.pi)
     amplitude = (setting.low + setting.high) / 2
-    signals = (amplitude * waves).mean(axis=0).tolist()
-    truth = waves if setting.kind == "course" else amplitude * waves
+    truth = amplitude * waves
+    signals = truth.mean(axis=0).tolist()
     failures = []
     for part, label in enumerate(setting.labels):
         frequencies = [setting.frequencies_hz[part]] * len(signals)

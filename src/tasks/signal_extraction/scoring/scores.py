@@ -74,7 +74,6 @@ def _pick_windows(windows: Windows, picked: np.ndarray, asked_once: bool) -> Win
     return Windows(
         windows.setting,
         [windows.realisations[place] for place in picked],
-        windows.starts[picked],
         windows.signals[picked],
         windows.components[picked],
         asked_once,
