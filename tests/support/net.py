@@ -17,7 +17,6 @@ import os
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.checkouts import ROOT, get_clean_environment, join_path
+from tests.support.loopback import find_free_port
 
 from plumbline.contract.machine import read_cpu_name
 
@@ -276,9 +276,7 @@ def record_commands(clone: Clone) -> dict[str, Any]:
 
 def read_openapi(clone: Clone) -> Any:
     """Start the server, and return the description of its routes."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = find_free_port()
     command = ["plumbline", "serve", f"models:/{MODEL}@champion", "--port", str(port)]
     server = subprocess.Popen(command, cwd=clone.folder, env=clone.environment)
     until = time.monotonic() + START_TIMEOUT_S

@@ -97,37 +97,24 @@ class Model:
         return score_folder(self.copy, request, make_local_engine(watch))
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:
-        return [
-            str(Path(sys.executable).with_name("plumbline")),
-            "score",
-            URI,
-            str(given),
-            str(wanted),
-            *options,
-        ]
+        program = Path(sys.executable).with_name("plumbline")
+        return [str(program), "score", URI, str(given), str(wanted), *options]
 
     def start(
         self, given: Path, wanted: Path, *options: str, **settings: Any
     ) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.command(given, wanted, *options), env=self.environment, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **settings,
-        )  # fmt: skip
+        return self._open(self.command(given, wanted, *options), **settings)
 
     def halted(self, given: Path, wanted: Path, num_rows: int) -> subprocess.Popen[str]:
         """Started with bad rows kept, and stopped where so many rows are there to last."""
-        command = [
-            sys.executable,
-            "-c",
-            HALTING,
-            str(num_rows),
-            *self.command(given, wanted, "--bad-rows", "keep")[1:],
-        ]
-        process = subprocess.Popen(
-            command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-        )
+        options = self.command(given, wanted, "--bad-rows", "keep")[1:]
+        process = self._open([sys.executable, "-c", HALTING, str(num_rows), *options])
         assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
         return process
+
+    def _open(self, command: list[str], **settings: Any) -> subprocess.Popen[str]:
+        pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+        return subprocess.Popen(command, env=self.environment, text=True, **pipes, **settings)
 
     def run(self, given: Path, wanted: Path, *options: str, code: int = 0, **settings: Any) -> str:
         process = self.start(given, wanted, *options, **settings)
@@ -176,11 +163,8 @@ def _register_texts() -> None:
     folder.mkdir(parents=True)
     made.save(folder)
     bundle.seal(folder, task, "linear")
-    golden = {
-        "inputs": {"text": GOOD},
-        "params": {},
-        "outputs": bundle.load(folder).predict({"text": GOOD}),
-    }
+    texts = {"text": GOOD}
+    golden = {"inputs": texts, "params": {}, "outputs": bundle.load(folder).predict(texts)}
     write_json(folder.with_name("golden.json"), golden)
     version = log_version(params.registry.model, task, folder, {})
     make_first_champion(version, params.registry.model)
@@ -199,16 +183,12 @@ def seal_line(parent: Path, source: dict[str, Any] | None = None) -> CachedVersi
 
 def write(path: Path, columns: dict[str, list[Any]]) -> Path:
     """The columns as a file, in the form that its name says."""
-    form, rows = (
-        path.name.partition(".")[2],
-        [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
-    )
+    form = path.name.partition(".")[2]
+    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     if form == "parquet":
         pq.write_table(pa.table(columns), path)
         return path
-    with (gzip.open if form.endswith(".gz") else open)(
-        path, "wt", encoding="utf-8", newline=""
-    ) as file:
+    with _open_text(path, "wt") as file:
         if form.startswith("jsonl"):
             file.writelines(json.dumps(row) + "\n" for row in rows)
         else:
@@ -223,9 +203,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     form = path.name.partition(".")[2]
     if form == "parquet":
         return list(pq.read_table(path).to_pylist())
-    with (gzip.open if form.endswith(".gz") else open)(
-        path, "rt", encoding="utf-8", newline=""
-    ) as file:
+    with _open_text(path, "rt") as file:
         if form.startswith("jsonl"):
             return [json.loads(line) for line in file]
         rows = list(csv.DictReader(file, delimiter="\t" if form == "tsv" else ","))
@@ -234,6 +212,11 @@ def read(path: Path) -> list[dict[str, Any]]:
         {name: typed[name](cell) if name in typed and cell else cell for name, cell in row.items()}
         for row in rows
     ]
+
+
+def _open_text(path: Path, mode: str) -> Any:
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    return opener(path, mode, encoding="utf-8", newline="")
 
 
 def nothing_left(folder: Path, given: Path) -> bool:
