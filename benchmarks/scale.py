@@ -14,28 +14,26 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import get_args
 
 from processes import ROOT, ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.contract.machine import read_cpu_name
-from plumbline.tasks.text_classification.params import CheckName
+from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 
 BASE_ROWS = 1000
 MAX_HELD_OUT = 10_000  # rows of a held-out split
 LOAD_TASK = """
 from plumbline.contract import layout
-from plumbline.tables.manifest_file import Manifest
 from plumbline.contract.loading import load_params, load_task
 from plumbline.quality.manifest_check import check_manifest
+from plumbline.tables.manifest_file import Manifest
 
 params = load_params(layout.PARAMS)
 task = load_task(params.task).configure(params)
 """
 # The gate `leakage` asks for no more than this of the examples.
 FIND_LEAKS = """
-
 task.expectations.find_leaks(params, layout.EXAMPLES)
 """
 READ_MANIFEST = """
@@ -118,7 +116,7 @@ def _write_params(folder: Path, num_rows: int) -> None:
     params["candidates"]["linear"]["max_epochs"] = 1
     params["candidates"]["transformer"] = other["candidates"]["transformer"] | SMALL
     # Many tickets of one grammar are nearly copies of each other.
-    params["validation"]["warnings"] = list(get_args(CheckName))
+    params["validation"]["warnings"] = list(CATALOGUE)
     with (folder / "params.yaml").open("w", encoding="utf-8") as file:
         yaml.dump(params, file)
 
