@@ -19,7 +19,7 @@ from processes import ROOT, ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.contract.machine import read_cpu_name
-from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
+from plumbline.tasks.text_classification.check_catalogue import CATALOGUE
 
 BASE_ROWS = 1000
 MAX_HELD_OUT = 10_000  # rows of a held-out split
