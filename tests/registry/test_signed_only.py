@@ -61,9 +61,9 @@ def task(made: Lines, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     return task
 
 
-def run(*arguments: str) -> None:
+def run(*arguments: str, stdin: str = "") -> None:
     """Run a command of plumbline in this process; its error is raised."""
-    result = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    result = CliRunner().invoke(app, arguments, stdin, catch_exceptions=False)
     assert result.exit_code == 0, result.output
 
 
@@ -141,7 +141,8 @@ def test_doctor_reports_an_unsigned_version_and_how_to_sign_it(task: Task) -> No
 def test_a_signed_version_is_used_by_all(
     task: Task, keys: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    signing.sign("line", "1", keys / "ours.pem")  # it is opened although it is not signed
+    key = (keys / "ours.pem").read_text()
+    run("sign", "line", "1", "--key", "-", stdin=key)  # it is opened although it is not signed
     run("predict", "1.0")
     assert champion.load_champion("line", task, []) is not None
     signing.sign("line", "2", keys / "other.pem")

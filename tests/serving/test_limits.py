@@ -56,21 +56,6 @@ def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(
         server.wait(lambda: _answers(server), READY_S)
 
 
-def test_a_full_queue_refuses_at_once_and_health_checks_still_pass(lines: Lines) -> None:
-    with (
-        serving(lines, "--limit", "queue_rows=4", uri=f"models:/line/{MOODY}") as server,
-        ThreadPoolExecutor(24) as pool,
-    ):
-        requests = [pool.submit(server.predict, SLOW) for _ in range(16)]
-        time.sleep(0.2)
-        assert server.ask("GET", "/ping")[0] == 200
-        responses = [request.result() for request in requests]
-        refused = [headers for status, headers, _ in responses if status == 429]
-        assert {status for status, _, _ in responses} == {200, 429}
-        assert all(headers["retry-after"] for headers in refused)
-        assert server.predict(1.0)[0] == 200
-
-
 def test_a_body_that_does_not_come_is_refused(lines: Lines) -> None:
     with serving(lines, "--limit", "read_timeout_s=1") as server:
         head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\n"

@@ -98,24 +98,6 @@ def test_a_canary_that_begins_to_differ_late_is_returned(num_sound: int) -> None
     assert "answers that differ from the champion's: 30 of" in str(trial.verdict)
 
 
-@pytest.mark.slow
-def test_a_sound_canary_stays_for_a_long_time() -> None:
-    """Both shares are the largest ones that are not too much."""
-    dice = random.Random(7)
-    returned = 0
-    for _ in range(100):
-        trial = Trial(0.1)
-        for _ in range(2_000):
-            if dice.random() < 0.001:
-                trial.add_failure()
-                continue
-            trial.add_answer(1, dice.random() < 0.1)
-            if trial.verdict:
-                returned += 1
-                break
-    assert returned <= 4  # 1 % is the level
-
-
 @pytest.mark.parametrize("batch", [8, 64])
 def test_a_canary_that_differs_on_whole_requests_is_returned(batch: int) -> None:
     """Every third request is wrong on all of its rows."""
