@@ -153,7 +153,7 @@ def _add_model_routes(app: FastAPI, router: TrafficRouter) -> None:
     @app.get("/v2/models/{name}", name="model")
     @app.get("/v2/models/{name}/versions/{version}", name="model")
     async def describe_model(name: str, version: str | None = None) -> Response:
-        model = _get_model(router, name, version)
+        model = _require_model(router, name, version)
         return make_json_response(open_inference.describe_model(model.cached, model.signature))
 
 
@@ -161,12 +161,12 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
     @app.post("/v2/models/{name}/infer", name="infer")
     @app.post("/v2/models/{name}/versions/{version}/infer", name="infer")
     async def answer_infer(request: Request, name: str, version: str | None = None) -> Response:
-        signature = _get_model(router, name, version).signature
+        signature = _require_model(router, name, version).signature
         raw = await read_body(request, settings.limits)
         parsed = open_inference.parse_infer_body(
             raw, request.headers, name, signature, settings.limits.max_rows
         )
-        _check_model(router, name, version)  # it may have been replaced while the body came
+        _require_model(router, name, version)  # it may have been replaced while the body came
         is_version_named = version is not None
         answer = await _answer(request, router, parsed.request, is_version_named=is_version_named)
         response = open_inference.encode_infer_response(
@@ -207,13 +207,8 @@ async def _await_with_client(request: Request, asked: Coroutine[Any, Any, Answer
         raise RequestError(400, "DISCONNECTED", "the client disconnected") from None
 
 
-def _get_model(router: TrafficRouter, name: str, version: str | None) -> LoadedModel:
+def _require_model(router: TrafficRouter, name: str, version: str | None) -> LoadedModel:
     """Return the champion if it has this name and version; else RequestError (404)."""
-    _check_model(router, name, version)
-    return router.champion
-
-
-def _check_model(router: TrafficRouter, name: str, version: str | None) -> None:
     cached = router.champion.cached
     if not router.is_champion(name, version):
         raise RequestError(
@@ -221,6 +216,7 @@ def _check_model(router: TrafficRouter, name: str, version: str | None) -> None:
             "NO_SUCH_MODEL",
             f"unknown model or version; this server has {cached.name} version {cached.version}",
         )
+    return router.champion
 
 
 def _configure_telemetry() -> Any:

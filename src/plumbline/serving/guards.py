@@ -3,23 +3,16 @@
 import re
 import secrets
 import signal
-from collections.abc import Awaitable, Callable, MutableMapping
 from types import FrameType
-from typing import Any
 
 from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plumbline.serving import metrics
 from plumbline.serving.access import AccessRules
 from plumbline.serving.errors import OverloadedError, RequestError
 from plumbline.serving.responses import make_error_response
 from plumbline.serving.router import TrafficRouter
-
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
-Receive = Callable[[], Awaitable[Message]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 REQUEST_ID = "plumbline.request_id"  # key in the ASGI scope
 SANE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
@@ -33,7 +26,7 @@ EXTRA_HEADERS = [
 class GuardMiddleware:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: App, access: AccessRules, router: TrafficRouter) -> None:
+    def __init__(self, app: ASGIApp, access: AccessRules, router: TrafficRouter) -> None:
         self._app = app
         self._access = access
         self._router = router

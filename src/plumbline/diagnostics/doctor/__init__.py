@@ -29,22 +29,10 @@ def examine(*, full: bool) -> list[DiagnosticResult]:
         "disk": environment.check_disk,
         "folders": environment.check_folders,
         "device": environment.check_device,
-    }
-    return [*_run_checks(checks), *examine_stores(full=full)]
-
-
-def examine_stores(*, full: bool) -> list[DiagnosticResult]:
-    """Run those checks that compare what runs left; one fault hides no other."""
-    checks: dict[str, Check] = {
         "outputs": partial(check_outputs, full=full),
         "registry": partial(check_registry, full=full),
     }
-    return list(_run_checks(checks))
-
-
-def _run_checks(checks: dict[str, Check]) -> Iterator[DiagnosticResult]:
-    for what, check in checks.items():
-        yield from _run_check(what, check)
+    return [result for what, check in checks.items() for result in _run_check(what, check)]
 
 
 def _run_check(what: str, check: Check) -> Iterator[DiagnosticResult]:
