@@ -32,7 +32,10 @@ def examine(*, full: bool) -> list[DiagnosticResult]:
         "outputs": partial(check_outputs, full=full),
         "registry": partial(check_registry, full=full),
     }
-    return [result for what, check in checks.items() for result in _run_check(what, check)]
+    found: list[DiagnosticResult] = []
+    for what, check in checks.items():
+        found += _run_check(what, check)
+    return found
 
 
 def _run_check(what: str, check: Check) -> Iterator[DiagnosticResult]:
