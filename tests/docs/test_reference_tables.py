@@ -24,7 +24,7 @@ SET_BY_OTHERS = {
     r"DVC_EXP_NAME": "DVC",
     r"PATH": "the shell",
     r"READER_\w+|CANARY_\w+": "docker/compose.yaml and deploy/kubernetes, for docker/accounts.py",
-    r"PLUMBLINE_(RUN|COMMIT|DELIVERER)": "plumbline, for the processes that it starts",
+    r"PLUMBLINE_(RUN|COMMIT)": "plumbline, for the processes that it starts",
     r"LOGNAME|PROMETHEUS_MULTIPROC_DIR|PYSPARK_PYTHON": "plumbline, for libraries",
     r"PLUMBLINE_(COLD_TESTS|TEST_\w+)": "who works on plumbline itself: CONTRIBUTING.md",
 }

@@ -1,7 +1,6 @@
 """A task with an empty MLflow beside it, and the runs that this MLflow then has."""
 
 import importlib
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -15,8 +14,8 @@ from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve
-from plumbline.process.running import identify_process
-from plumbline.tracking import delivery, mlflow_client
+from plumbline.process.checkout_lock import RUN_ID
+from plumbline.tracking import mlflow_client
 from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
 
@@ -47,8 +46,8 @@ def tracked_line(
 
 @pytest.fixture
 def waited(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process that delivers is waiting: stages need not do so."""
-    monkeypatch.setenv(delivery.DELIVERER, identify_process(os.getpid()))
+    """A run is waiting, which delivers: stages need not do so."""
+    monkeypatch.setenv(RUN_ID, "a run")
 
 
 def list_runs() -> list[Any]:

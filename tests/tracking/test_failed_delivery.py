@@ -20,7 +20,8 @@ from plumbline.contract.errors import RegistryError
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
-from plumbline.tracking import batches, delivery, mlflow_client, records
+from plumbline.process.checkout_lock import RUN_ID
+from plumbline.tracking import delivery, mlflow_client, records
 from plumbline.tracking.stage_runs import track_stage
 
 AWAY = "http://127.0.0.1:9"
@@ -37,15 +38,17 @@ class Remote(StrictModel):
     sha256: dict[str, str]
 
 
-def test_of_a_batch_only_what_mlflow_refuses_is_lost(tracked_line: tuple[Params, Task]) -> None:
-    metrics = {"test/x": 1.0, "slice//x": 2.0, "test/y": 3.0}
+def test_names_that_mlflow_refuses_are_written_in_others(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    metrics = {"test/x": 1.0, "slice//x": 2.0, "slice/C#/x": 3.0}
     params = {"a": 1, f"https://u:{SECRET}@host/x": 2, "b": 3}
     log_run(tracked_line[0], "evaluate", params=params, metrics=metrics, pass_metrics=metrics)
     parent, run = list_runs()[0], find_run("evaluate")
-    assert run.data.params == {"a": "1", "b": "3"}
+    assert run.data.params == {"a": "1", "https:/_/host/x": "2", "b": "3"}
+    written = {"test/x": 1.0, "slice/_/x": 2.0, "slice/C_/x": 3.0}
     for each in (parent, run):
-        assert each.data.metrics == {"test/x": 1.0, "test/y": 3.0}
-        assert "slice//x" in each.data.tags[batches.REFUSED_TAG]
+        assert each.data.metrics == written
 
 
 def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
@@ -60,7 +63,7 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
         write_curve(CURVE)
         with track_stage(params, "train", "gradient", follow_curve):
             pass
-    assert "1 run waits in .plumbline/stages (127.0.0.1:9 is unreachable" in caplog.text
+    assert "1 run waits in .plumbline/tracking (127.0.0.1:9 is unreachable" in caplog.text
     assert "or `plumbline track`" in caplog.text
     write_curve(CURVE.replace("0.5", "0.4"))
     with track_stage(params, "train", "gradient", follow_curve):  # again: a new pass
@@ -71,10 +74,9 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
     track()
     assert "brought 2 runs to MLflow; nothing waits" in capsys.readouterr().out
     trained = [run for run in list_runs() if run.info.run_name == "train gradient"]
-    # The curve of the first pass is gone: the second one wrote another in its place.
-    assert [run.data.metrics.get("train/loss") for run in trained] == [None, 0.4]
+    assert [run.data.metrics["train/loss"] for run in trained] == [0.5, 0.4]
     assert [status for _, status in list_names()] == ["FINISHED"] * 4
-    assert delivery.list_waiting() == []
+    assert delivery.list_waiting({}) == []
     track()
     assert "brought 0 runs" in capsys.readouterr().out
 
@@ -131,7 +133,6 @@ def test_no_secret_of_a_source_is_in_the_store(
     assert run.data.params["data.source.train"] == f"postgresql://db/tickets#{QUERY}"
     assert run.data.params["data.source.test"] == url
     assert run.data.params["seed"] == str(params.seed)
-    assert batches.REFUSED_TAG not in run.data.tags
     for path in Path.cwd().rglob("*"):
         assert not path.is_file() or SECRET.encode() not in path.read_bytes(), path
 
@@ -193,6 +194,7 @@ def test_a_run_that_waits_warns_once(
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
     monkeypatch.setattr(delivery, "PAUSE_S", 0.05)
+    monkeypatch.setenv(RUN_ID, "a run")
     with caplog.at_level(logging.WARNING), delivery.deliver_meanwhile():
         log_run(tracked_line[0], "ingest")
         time.sleep(0.5)

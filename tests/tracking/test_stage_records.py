@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -28,7 +27,6 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
 from plumbline.process.files import digest_path, write_json
-from plumbline.process.running import identify_process
 from plumbline.tracking import delivery, mlflow_client, records
 from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
@@ -134,20 +132,22 @@ def test_a_stage_is_a_child_of_its_pass_with_its_own_params_data_and_model(
 def test_delivered_again_from_any_point_nothing_is_there_twice(
     tracked_line: tuple[Params, Task], waited: None
 ) -> None:
-    """As if the process that delivers had been killed before it could note what it wrote."""
+    """As if the process that delivers had been killed before it could remove what it wrote."""
     prepare(*tracked_line)
     run_tracked("train", *tracked_line, "gradient")
+    kept = {path: path.read_bytes() for path in records.FOLDER.iterdir()}
     delivery.deliver()
     before = describe_store()
     assert [step for step, _ in before["metrics"]["train/loss"]] == [1, 2, 3, 4]
     assert [name for name, _ in before["models"]] == ["gradient"]
-    records.DELIVERED.unlink()
+    for path, content in kept.items():
+        path.write_bytes(content)
     deliveries = [threading.Thread(target=delivery.deliver) for _ in range(2)]
     for thread in deliveries:
         thread.start()
     for thread in deliveries:
         thread.join()
-    assert delivery.list_waiting() == []
+    assert delivery.list_waiting({}) == []
     assert describe_store() == before
 
 
@@ -181,13 +181,14 @@ def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run
 def test_a_stage_at_work_is_running_and_its_curve_grows(
     tracked_line: tuple[Params, Task], waited: None
 ) -> None:
+    delivered: delivery.States = {}
     with track_stage(tracked_line[0], "train", "gradient", follow_curve):
-        delivery.deliver()
+        delivery.deliver(delivered)
         assert [status for _, status in list_names()] == ["RUNNING", "RUNNING"]
         write_curve(CURVE)
-        delivery.deliver()
+        delivery.deliver(delivered)
         assert read_history("train gradient", "validation/loss") == [(1, 2.0), (2, 1.0)]
-        assert delivery.list_waiting() == []
+        assert delivery.list_waiting(delivered) == []
     delivery.deliver()
     assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
 
@@ -217,45 +218,16 @@ def test_a_signal_leaves_a_killed_run_to_be_continued(tracked_line: tuple[Params
     assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
 
 
-def test_a_run_whose_process_is_gone_is_closed_by_the_next_delivery(
-    tracked_line: tuple[Params, Task],
-) -> None:
-    client = mlflow_client.connect()
-    experiment = mlflow_client.get_or_create_experiment(client, "line")
-    process = identify_process(os.getpid())
-    pid, start, boot = process.split(" ")
-    tags = {"host": socket.gethostname(), "plumbline.process": f"{pid} {int(start) - 1} {boot}"}
-    here = {"plumbline.folder": str(Path.cwd())}
-    copy = {"plumbline.folder": str(Path.cwd() / ".dvc/tmp/exps/tmpabc")}
-    elsewhere = {"plumbline.folder": "/another/checkout"}
-    alive, dead, experiment_run, other = (
-        client.create_run(experiment, tags=each).info.run_id
-        for each in (
-            tags | here | {"plumbline.process": process},
-            tags | here,  # its id was used again: by this process
-            tags | copy,
-            tags | elsewhere,
-        )
-    )
-    delivery.deliver()  # nothing waits, and MLflow is not asked
-    assert client.get_run(dead).info.status == "RUNNING"
-    log_run(tracked_line[0], "register")
-    assert client.get_run(dead).info.status == "KILLED"
-    assert client.get_run(experiment_run).info.status == "KILLED"
-    assert client.get_run(alive).info.status == "RUNNING"
-    assert client.get_run(other).info.status == "RUNNING"  # perhaps alive in another container
-
-
 def test_a_run_that_waits_brings_stages_to_mlflow(
-    tracked_line: tuple[Params, Task],
+    tracked_line: tuple[Params, Task], waited: None
 ) -> None:
     params, _ = tracked_line
+    assert run_python(NOTHING_TO_DO) == 0
     with delivery.deliver_meanwhile():
         tags = {"plumbline.verdict": "keep"}
         log_run(params, "evaluate", pass_metrics={"test/x": 1.0}, pass_tags=tags)
-        assert delivery.list_waiting()  # the stage itself did not ask MLflow
+        assert delivery.list_waiting({})  # the stage itself did not ask MLflow
     parent, _ = list_runs()
     assert parent.data.metrics == {"test/x": 1.0}
     assert parent.data.tags["plumbline.verdict"] == "keep"
     assert parent.info.run_name.endswith(": keep")  # the list of MLflow shows it without a column
-    assert run_python(NOTHING_TO_DO) == 0

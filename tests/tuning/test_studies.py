@@ -39,9 +39,9 @@ def check_that_a_trial_goes_on(study: optuna.Study) -> None:
     assert waiting.params == left.params
     assert waiting.intermediate_values == {1: 0.5}
     assert studies.find_number(waiting) == left.number
-    assert not studies.is_over(study, 1)
+    assert studies.count_left(study, 1) == 1
     study.optimize(lambda trial: 1.0, n_trials=1)
-    assert studies.is_over(study, 1)
+    assert studies.count_left(study, 1) == 0
     assert len(studies.list_trials(study)) == 1
 
 
@@ -72,12 +72,12 @@ def test_a_trial_that_kills_every_worker_ends(study: optuna.Study) -> None:
     studies.enter_lost_again(study, "host:here")
     (trial,) = studies.list_trials(study)
     assert studies.describe_state(trial) == "failed: its worker ended before it did"
-    assert studies.is_over(study, 1)
+    assert studies.count_left(study, 1) == 0
 
 
-@pytest.mark.parametrize(("failing", "is_over"), [(0, True), (1, False)])
+@pytest.mark.parametrize(("failing", "left"), [(0, 0), (1, 18)])
 def test_a_search_whose_first_trial_failed_is_over(
-    study: optuna.Study, failing: int, is_over: bool
+    study: optuna.Study, failing: int, left: int
 ) -> None:
     def fail(trial: optuna.Trial) -> float:
         if trial.number == failing:
@@ -86,8 +86,8 @@ def test_a_search_whose_first_trial_failed_is_over(
         return 1.0
 
     study.optimize(fail, n_trials=2, catch=(ValueError,))
-    assert studies.is_over(study, 20) == is_over
-    assert (studies.find_first_error(study) == "no such metric") == is_over
+    assert studies.count_left(study, 20) == left
+    assert (studies.find_first_error(study) == "no such metric") == (failing == 0)
 
 
 def test_a_storage_that_cannot_be_opened_is_named() -> None:

@@ -8,15 +8,15 @@ EXAMPLE = "plumbline track"
 
 
 def track(as_json: AsJson = False) -> None:
-    """Bring the runs that wait in .plumbline/stages to MLflow, and close those of dead processes.
+    """Bring the runs that wait in .plumbline/tracking to MLflow, and close those of dead processes.
 
     `plumbline run` does so itself; this is for a tracking server that was away.
     """
     from plumbline.tracking import delivery
 
-    report = delivery.deliver(closes_dead=True)
-    if report.problem and report.num_waiting:
-        raise RegistryError(delivery.describe_waiting(report))
+    report = delivery.deliver()
+    if report.num_waiting:
+        raise RegistryError(report.describe())
     if as_json:
         print_json({"num_runs": report.num_runs, "num_waiting": report.num_waiting})
         return

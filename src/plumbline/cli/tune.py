@@ -1,6 +1,6 @@
 """`plumbline tune`: search for better values of a candidate on the validation split."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,9 +32,6 @@ def tune(
         str,
         typer.Option(help="What to search for.", show_default="validation/ and the task's metric"),
     ] = "",
-    sampler: Annotated[
-        Literal["tpe", "random"], typer.Option(help="How values are chosen.")
-    ] = "tpe",
     storage: Annotated[
         str,
         typer.Option(
@@ -67,7 +64,6 @@ def tune(
         num_workers=workers,
         timeout_s=timeout,
         metric=metric,
-        sampler=sampler,
         storage=storage,
         num_repeats=seeds,
     )
@@ -98,7 +94,7 @@ def _print_result(result: "SearchResult", params: "Params", proposed: dict[str, 
     from plumbline.tuning.params_edit import format_scalar
 
     shipped = outcome.find_shipped_score(result, params)
-    mean = outcome.average_others(outcome.score_repeats(result))
+    mean = outcome.average_other_seeds(result)
     num_trials = len(studies.list_trials(result.study))
     name = f"validation {result.request.metric}"
     print_plain(f"best of {num_trials} trials: {name} {result.study.best_value:.4f}")

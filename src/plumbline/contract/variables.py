@@ -8,7 +8,7 @@ from plumbline.contract.errors import ParamsError
 
 PREFIX = "PLUMBLINE_"
 NAMES = (
-    "CACHE", "COMMIT", "DELIVERER", "JOURNAL_URI", "PRIVATE_KEY", "PUBLIC_KEY", "RUN",
+    "CACHE", "COMMIT", "JOURNAL_URI", "PRIVATE_KEY", "PUBLIC_KEY", "RUN",
     "SUBMIT", "TRACKING", "TUNING_STORAGE",
 )  # fmt: skip
 SIMILARITY = 0.7

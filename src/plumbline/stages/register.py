@@ -30,7 +30,7 @@ from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params
 from plumbline.tracking import delivery, mlflow_client, store_errors
 from plumbline.tracking.dataset_facts import describe_dataset
-from plumbline.tracking.records import FINISHED, RUNNING, RunFacts, describe_process, find_own
+from plumbline.tracking.records import FINISHED, OWN, RUNNING, RunFacts, describe_process
 
 # What a person needs to judge a version, with its params to make it again.
 RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.DRIFT_REFERENCE)
@@ -248,7 +248,7 @@ def _begin_run(client: Any, name: str, winner: str) -> str:
 
     By its tags the next `register` of this checkout knows what this one left.
     """
-    record = find_own("register")
+    record = OWN.get()
     if record is not None:
         return delivery.begin_run(client, record)
     experiment_id = mlflow_client.get_or_create_experiment(client, name)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from plumbline.process.locks import hold
 from plumbline.tracking import store_location
 
 if TYPE_CHECKING:
@@ -46,9 +45,13 @@ def connect() -> "MlflowClient":
     _reach_database(uri)
     mlflow.set_tracking_uri(uri)
     mlflow.set_registry_uri(uri)
-    with _lock_creation(uri):
-        store_location.follow_move()
-        return mlflow.MlflowClient()
+    if uri.startswith(SQLITE):
+        database = store_location.locate_database(uri)
+        database.parent.mkdir(parents=True, exist_ok=True)
+        if not database.exists():  # SQLite's own no group may write, whatever the umask says
+            database.touch()
+    store_location.follow_move()
+    return mlflow.MlflowClient()
 
 
 def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
@@ -79,28 +82,6 @@ def send_once() -> Iterator[None]:
             del os.environ[RETRIES]
         else:
             os.environ[RETRIES] = before
-
-
-@contextmanager
-def _lock_creation(uri: str) -> Iterator[None]:
-    """Let one process at a time create the tables of a SQLite database.
-
-    MLflow's own lock is in the temporary folder, of which each stage has one of its own.
-    """
-    if not uri.startswith(SQLITE):
-        yield
-        return
-    database = store_location.locate_database(uri)
-    folder = database.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    if not database.exists():  # SQLite's own no group may write, whatever the umask says
-        database.touch()
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        hold(handle)
-        yield
-    finally:
-        os.close(handle)
 
 
 def _reach_database(uri: str) -> None:

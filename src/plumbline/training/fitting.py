@@ -19,7 +19,6 @@ from plumbline.training.progress import Progress
 MIN_GAIN = 1e-3
 
 
-@group.explain_lost_process()
 def fit(
     learner: Learner,
     params: Params,

@@ -4,22 +4,16 @@ Nothing is read from a disk that they would have to share.
 """
 
 import atexit
-import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
 from torch import distributed
 from torch.nn.parallel import DistributedDataParallel
 
-from plumbline.contract.errors import TrainingError
 from plumbline.process import ranks
 from plumbline.training.hardware import Device
 
 T = TypeVar("T")
-# Of gloo and of NCCL.
-LOST = re.compile(r"Connection (closed|reset) by peer|Broken pipe|[Rr]emote process exited")
 
 
 def join(device: Device) -> None:
@@ -61,19 +55,6 @@ def average_gradients(module: torch.nn.Module, device: torch.device) -> torch.nn
     """Return the training step of `module` whose gradients are the means over all processes."""
     devices = None if device.type == "cpu" else [device]
     return DistributedDataParallel(_TrainingStep(module), devices)
-
-
-@contextmanager
-def explain_lost_process() -> Iterator[None]:
-    """Raise TrainingError in place of what a backend says when another process ends."""
-    try:
-        yield
-    except RuntimeError as error:
-        if ranks.get_world_size() > 1 and LOST.search(str(error)):
-            raise TrainingError(
-                "another process of this training has ended; its own output says why"
-            ) from None
-        raise
 
 
 class _TrainingStep(torch.nn.Module):

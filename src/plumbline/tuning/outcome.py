@@ -11,23 +11,17 @@ from plumbline.tuning.search import BEFORE, SearchResult
 from plumbline.tuning.studies import list_trials
 
 
-def score_repeats(result: SearchResult) -> list[float | None]:
-    """List what the winner scores when it is trained again: with the same seed, then with others.
+def average_other_seeds(result: SearchResult) -> float | None:
+    """Return the mean score of the winner when it is trained again with other seeds.
 
     The score of the best of n trials is a high one: it had luck.
     """
-    scores = {
-        trial.params["repeat"]: trial.value
+    scores = [
+        trial.value
         for trial in (list_trials(result.repeats) if result.repeats else [])
-        if trial.state == TrialState.COMPLETE
-    }
-    return [scores.get(repeat) for repeat in range(max(scores, default=-1) + 1)]
-
-
-def average_others(repeats: list[float | None]) -> float | None:
-    """Return the mean over the other seeds."""
-    others = [score for score in repeats[1:] if score is not None]
-    return mean(others) if others else None
+        if trial.state == TrialState.COMPLETE and trial.params["repeat"] and trial.value is not None
+    ]
+    return mean(scores) if scores else None
 
 
 def find_shipped_score(result: SearchResult, params: Params) -> float | None:

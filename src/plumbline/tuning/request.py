@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
@@ -16,7 +16,6 @@ from plumbline.tuning.space import read_space
 from plumbline.tuning.studies import Direction
 
 LOWER_IS_BETTER = ("loss", "nll", "error", "ece", "brier", "cost")
-SamplerName = Literal["tpe", "random"]
 
 
 @dataclass(frozen=True)
@@ -28,18 +27,18 @@ class SearchRequest:
     storage: str
     owner: str  # names this checkout and its machine
     folder: str  # of the search, absolute
-    tracked: dict[str, Any] | None  # its run in MLflow, which gets one below it for each trial
+    search: str  # names its run in MLflow, which gets one below it for each trial
     metric: str  # of Scores, without validation/
     direction: Direction
     num_trials: int
-    sampler: SamplerName
     deadline: float | None  # seconds since 1970, after which no trial begins
     seed: int | None = None  # of the sampler; differs among workers
+    share: int = 0  # the trials that this worker runs
     winner: Mapping[str, Any] | None = None  # its values, where it is repeated
 
 
 def name_study(
-    params: Params, task: Task[Params], candidate: str, metric: str, sampler: str, folder: Path
+    params: Params, task: Task[Params], candidate: str, metric: str, folder: Path
 ) -> str:
     """Name a study by all that its scores and values follow from.
 
@@ -55,7 +54,6 @@ def name_study(
         "training": params.training.model_dump(mode="json"),
         "seed": params.seed,
         "metric": metric,
-        "sampler": sampler,
         "examples": digest_path(folder / EXAMPLES),
         "code": digest_code(task.name),
     }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import optuna
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
@@ -21,9 +21,9 @@ from plumbline.entrypoint import THREADS
 from plumbline.stages.train import refuse_unvalidated
 from plumbline.tracking import store_location
 from plumbline.tracking.delivery import deliver_meanwhile
-from plumbline.tuning import space, studies, trial_runs
+from plumbline.tuning import space, studies
 from plumbline.tuning.folders import STORAGE, lock_search, prepare_search
-from plumbline.tuning.request import SamplerName, SearchRequest, find_direction, name_study
+from plumbline.tuning.request import SearchRequest, find_direction, name_study
 
 BEFORE = "trials_before"
 POLL_S = 0.5
@@ -40,7 +40,6 @@ class SearchOptions:
     num_workers: int = 1
     timeout_s: float | None = None
     metric: str = ""
-    sampler: SamplerName = "tpe"
     storage: str = ""
     num_repeats: int = 3  # other seeds with which the winner is trained again
 
@@ -93,18 +92,17 @@ def _build_request(
 ) -> SearchRequest:
     folder = prepare_search(candidate)
     metric = (options.metric or task.metric.name).removeprefix("validation/")
-    name = name_study(params, task, candidate, metric, options.sampler, folder)
+    name = name_study(params, task, candidate, metric, folder)
     return SearchRequest(
         candidate=candidate,
         study=name,
         storage=options.storage or store_location.name_database(STORAGE.resolve()),
         owner=f"{socket.gethostname()}:{folder}",
         folder=str(folder),
-        tracked=trial_runs.describe_search(params, candidate, name),
+        search=name,
         metric=metric,
         direction=find_direction(metric, task),
         num_trials=options.num_trials,
-        sampler=options.sampler,
         deadline=time.time() + options.timeout_s if options.timeout_s else None,
         seed=None if options.storage else params.seed,
     )
@@ -143,17 +141,19 @@ def _run_workers(
     """
     log = Path(request.folder) / "workers.log"
     reported: set[int] = set()
-    num_ended = -1
+    num_begun = -1
     while True:
         studies.enter_lost_again(study, request.owner)
-        if studies.is_over(study, request.num_trials) or _is_late(request):
-            _report_ended(study, request, reported, report)
-            return
-        ended = [trial for trial in study.get_trials(deepcopy=False) if trial.state.is_finished()]
-        if len(ended) == num_ended:
+        is_late = request.deadline is not None and time.time() > request.deadline
+        left = 0 if is_late else studies.count_left(study, request.num_trials)
+        if left and len(study.get_trials(deepcopy=False)) == num_begun:
             raise TrainingError(f"workers end before their trials do; see {log}")
-        num_ended = len(ended)
-        workers = [_start_worker(request, study, index, lock, log) for index in range(num_workers)]
+        num_begun = len(study.get_trials(deepcopy=False))
+        workers = []
+        for index in range(min(num_workers, left)):
+            share = left // num_workers + (index < left % num_workers)
+            own = replace(request, share=share)
+            workers.append(_start_worker(own, study, index, lock, log))
         try:
             while any(worker.poll() is None for worker in workers):
                 _report_ended(study, request, reported, report)
@@ -162,10 +162,10 @@ def _run_workers(
             for worker in workers:
                 worker.kill()
                 worker.wait()
-
-
-def _is_late(request: SearchRequest) -> bool:
-    return request.deadline is not None and time.time() > request.deadline
+        _report_ended(study, request, reported, report)
+        if is_late or not (left or study.get_trials(states=(TrialState.RUNNING,))):
+            return
+        time.sleep(POLL_S)  # another machine may be at work on the last ones
 
 
 def _report_ended(

@@ -72,11 +72,10 @@ def enter_lost_again(study: optuna.Study, owner: str) -> None:
     optuna.storages.fail_stale_trials(study)
 
 
-def is_over(study: optuna.Study, num_trials: int) -> bool:
-    """Whether nothing is left to do, or it would fail as the values of params.yaml did."""
-    trials = list_trials(study)
-    has_ended = len(trials) >= num_trials and all(t.state.is_finished() for t in trials)
-    return has_ended or find_first_error(study) is not None
+def count_left(study: optuna.Study, num_trials: int) -> int:
+    """Count the trials to be begun; none where they would fail as the values of params.yaml did."""
+    begun = [trial for trial in list_trials(study) if trial.state != TrialState.WAITING]
+    return 0 if find_first_error(study) else max(0, num_trials - len(begun))
 
 
 def find_first_error(study: optuna.Study) -> str | None:

@@ -1,4 +1,4 @@
-"""A process that runs trials of one search until none is left; its request is its argument.
+"""A process that runs its share of the trials of one search; its request is its argument.
 
 It may be killed at any time: what it worked on is taken up again, from its last checkpoint.
 """
@@ -13,8 +13,8 @@ from typing import Any
 
 import optuna
 from optuna.pruners import BasePruner, MedianPruner, NopPruner
-from optuna.samplers import BaseSampler, RandomSampler, TPESampler
-from optuna.trial import TrialState
+from optuna.samplers import TPESampler
+from optuna.trial import FrozenTrial
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_params, load_task
@@ -29,38 +29,35 @@ from plumbline.tuning.folders import EXAMPLES, PARAMS, enter_trial
 from plumbline.tuning.request import SearchRequest
 from plumbline.tuning.trial_runs import track_trial
 
-PAUSE_S = 0.3
 STARTUP = 5  # trials that are drawn at random, and with which the next are compared
 WARMUP = 0.2  # share of max_epochs in which no trial is pruned
 LOSS = "validation/loss"
 
 
 def main() -> None:
-    """Work until no trial is left, the time is over, or the process that started this is gone."""
+    """Run trials until the share is done, the time or the search is over, or its parent is gone."""
     request = SearchRequest(**json.loads(sys.argv[1]))
     params = load_params(Path(request.folder) / PARAMS)
     task = load_task(params.task).configure(params)
     study = optuna.load_study(
         study_name=request.study,
         storage=studies.open_storage(request.storage),
-        sampler=_build_sampler(request),
+        sampler=TPESampler(seed=request.seed, n_startup_trials=STARTUP, constant_liar=True),
         pruner=_build_pruner(request, params),
     )
     parent = os.getppid()
-    while not studies.is_over(study, request.num_trials):
-        if os.getppid() != parent or (request.deadline and time.time() > request.deadline):
-            return
-        trials = studies.list_trials(study)
-        is_waiting = any(trial.state == TrialState.WAITING for trial in trials)
-        if is_waiting or len(trials) < request.num_trials:
-            study.optimize(
-                lambda trial: _run_trial(trial, request, params, task),
-                n_trials=1,
-                catch=(Exception,),
-            )
-        else:
-            time.sleep(PAUSE_S)
-            optuna.storages.fail_stale_trials(study)
+
+    def stop_if_over(study: optuna.Study, _: FrozenTrial) -> None:
+        if os.getppid() != parent or not studies.count_left(study, request.num_trials):
+            study.stop()
+
+    study.optimize(
+        lambda trial: _run_trial(trial, request, params, task),
+        n_trials=request.share,
+        timeout=request.deadline and max(0.0, request.deadline - time.time()),
+        catch=(Exception,),
+        callbacks=[stop_if_over],
+    )
 
 
 def report_epochs(trial: optuna.Trial, candidate: str, metric: str) -> None:
@@ -78,12 +75,6 @@ def report_epochs(trial: optuna.Trial, candidate: str, metric: str) -> None:
         trial.report(value, epoch)
         if trial.should_prune():
             raise optuna.TrialPruned(f"below the median at epoch {epoch}")
-
-
-def _build_sampler(request: SearchRequest) -> BaseSampler:
-    if request.sampler == "random":
-        return RandomSampler(seed=request.seed)
-    return TPESampler(seed=request.seed, n_startup_trials=STARTUP, constant_liar=True)
 
 
 def _build_pruner(request: SearchRequest, params: Params) -> BasePruner:
@@ -116,7 +107,7 @@ def _train_and_score(
     number = studies.find_number(trial.study.get_trials(deepcopy=False)[trial.number])
     name = f"trial {number}" if request.winner is None else f"repeat {number}"
     metrics: dict[str, float] = {}
-    with track_trial(request.tracked, name, configured, request.candidate) as record:
+    with track_trial(request.search, name, configured, request.candidate) as record:
         record.facts.params["searched"] = values
         try:
             metrics = _score(trial, configured, task, request, record)
@@ -152,11 +143,11 @@ def _score(
     """Train by the code of the stage, and score validation by that of evaluate."""
     folder = Path(request.folder)
     candidate = request.candidate
-    curve = record.path.with_suffix(".csv").resolve()
+    curves = [entry["path"] for entry in record.facts.curves]
 
     def report() -> None:
-        if request.tracked:
-            shutil.copyfile(locate_curve(candidate), curve)
+        for path in curves:
+            shutil.copyfile(locate_curve(candidate), path)
         report_epochs(trial, candidate, request.metric)
 
     with enter_trial(folder, record.name):
