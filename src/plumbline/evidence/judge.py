@@ -97,8 +97,12 @@ def list_searched(params: Params) -> dict[str, int]:
 
     Its score on validation, which chose them, is optimistic; that on test is not.
     """
-    trials = {name: getattr(config, "trials", None) for name, config in params.candidates.items()}
-    return {name: count for name, count in trials.items() if count}
+    searched = {}
+    for name, config in params.candidates.items():
+        trials = getattr(config, "trials", None)
+        if trials:
+            searched[name] = trials
+    return searched
 
 
 def summarise_verdict(

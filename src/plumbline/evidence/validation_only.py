@@ -35,8 +35,10 @@ def evaluate_validation(params: Params, task: Task[Params]) -> None:
 
     scores, choice = score_validation(params, task)
     metric = task.metric.name
-    found = {name: score.metrics[metric] for name, score in scores.items()}
-    rounded = {name: {"validation": {metric: round(found[name], PLACES)}} for name in found}
+    rounded, validation = {}, {}
+    for name, score in scores.items():
+        rounded[name] = {"validation": {metric: round(score.metrics[metric], PLACES)}}
+        validation[name] = dict(score.metrics)
     metrics = {"winner": choice.winner, **rounded[choice.winner], "candidates": rounded}
     write_json(layout.METRICS, metrics)
     write_json(layout.GOLDEN, None)
@@ -48,13 +50,12 @@ def evaluate_validation(params: Params, task: Task[Params]) -> None:
     for name, table in scores[choice.winner].tables.items():
         table.to_csv(layout.PLOTS / f"{name}.csv", index=False)
     _write_pages(scores, choice, metric)
-    validation = {name: dict(score.metrics) for name, score in scores.items()}
     evidence = document.build_failure(params, task, SUMMARY)
     evidence["validation"] = {"winner": choice.winner, "candidates": validation}
     write_json(layout.EVIDENCE, document.seal_evidence(evidence))
     print(  # noqa: T201 (the stage's result)
-        f"evaluate: {choice.winner} is the winner, with {metric} {found[choice.winner]:.4f} on "
-        f"validation; {SUMMARY}"
+        f"evaluate: {choice.winner} is the winner, with {metric} "
+        f"{validation[choice.winner][metric]:.4f} on validation; {SUMMARY}"
     )
 
 
