@@ -415,13 +415,22 @@ def test_the_use_of_the_test_split_is_told(compared: str) -> None:
     assert "can show at this level is 1.73 points ; required: at most 2.00 points" in html
 
 
-def test_a_worn_out_test_split_is_told(
-    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+NO_CHAMPION = dict.fromkeys(("champion", "comparison", "flips", "changes"))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"looks": {"number": 21, "planned": 20, "level": 0.0}}, "No level is left"),
+        (NO_CHAMPION, "There was no champion to compare with"),
+        ({"changes": None}, "the registry does not hold what the champion was made from"),
+    ],
+)
+def test_what_is_not_there_is_told(
+    change: dict, words: str, winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = new_shape("keep") | {"looks": {"number": 21, "planned": 20, "level": 0.0}}
-    html = shown(written(found, winner, tmp_path, monkeypatch))
-    assert "No level is left" in html
-    assert "at this level" not in html
+    html = shown(written(new_shape("promote") | change, winner, tmp_path, monkeypatch))
+    assert words in html
 
 
 def test_text_of_the_new_sections_is_never_run(compared: str) -> None:
@@ -483,14 +492,6 @@ def test_the_page_links_to_where_a_gate_is_explained(
     assert '<a href="../docs/evidence.md#champion">docs/evidence.md#champion</a>' in page
 
 
-def test_it_is_told_that_there_was_no_champion(
-    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    none = dict.fromkeys(("champion", "comparison", "flips", "changes"))
-    html = shown(written(new_shape("promote") | none, winner, tmp_path, monkeypatch))
-    assert "There was no champion to compare with" in html
-
-
 def test_unknown_code_and_equal_data_are_told(
     winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -515,13 +516,6 @@ def test_unknown_code_and_equal_data_are_told(
         "in no commit yet",
     ):
         assert words in html, words
-
-
-def test_an_unknown_origin_of_the_champion_is_told(
-    winner: Candidate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    html = shown(written(new_shape("promote") | {"changes": None}, winner, tmp_path, monkeypatch))
-    assert "the registry does not hold what the champion was made from" in html
 
 
 def test_continuous_scores_have_no_points_and_no_exact_test(
