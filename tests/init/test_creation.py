@@ -230,7 +230,7 @@ def test_the_model_has_the_folder_s_name_as_far_as_it_may(folder: str, name: str
 def test_the_command_shows_what_it_saw_and_why(
     tmp_path: Path, tickets: Path, quick_wheel: None
 ) -> None:
-    done = CliRunner().invoke(app, ["init", str(tmp_path / "router"), "--data", str(tickets)])
+    done = CliRunner().invoke(app, ["init", str(tmp_path / "my router"), "--data", str(tickets)])
     assert done.exit_code == 0, done.output
     for part in (
         "300 rows",
@@ -238,7 +238,7 @@ def test_the_command_shows_what_it_saw_and_why(
         "label: 'queue', 3 classes: billing (100)",
         "not used: id",
         "validation.min_rows: 200, and train has about 195",
-        "make run",
+        f"cd '{tmp_path}/my router'",
     ):
         assert part in done.output
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,8 +76,7 @@ def init_repository(
         print_plain(f"  {reason}")
     if with_task is not None:
         print_plain(f"  task: {with_task}: its expectation and cases are in src/tasks/{with_task}")
-    print_plain(f"{folder} is a git repository; next:")
-    print_plain(f"  cd {folder}")
+    print_lines(f"{folder} is a git repository; next:\n  cd {quote(str(folder))}")
     print_lines("  make run     # installs the locked packages first\n  make test")
 
 
