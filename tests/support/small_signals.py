@@ -29,7 +29,7 @@ LSTM = {
 def values(**data: Any) -> dict[str, Any]:
     """The recipe with smaller candidates, 5 windows of 40 samples a batch, and data changes."""
     found: dict[str, Any] = load_yaml(ROOT / "recipes/signal_extraction.yaml")
-    found["data"] |= {"window": 40, "realisations": REALISATIONS} | data
+    found["data"] |= {"window": 40, "realisations": dict(REALISATIONS)} | data
     window = found["data"]["window"]
     for name, shape in found["candidates"].items():
         shape |= {"taps": window} if name == "fir" else LSTM

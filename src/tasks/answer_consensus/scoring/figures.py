@@ -1,10 +1,7 @@
 """The figures by which a person judges a policy."""
 
-import numpy as np
-
 from plumbline.contract.records import Candidate, Figure
 from plumbline.reporting.plots import (
-    BLUE,
     COLOURS,
     MARKERS,
     Line,
@@ -14,13 +11,11 @@ from plumbline.reporting.plots import (
 from tasks.answer_consensus.params import ConsensusParams
 
 GREY = "#777777"
-NUM_BINS = 10
 
 
 def draw_figures(params: ConsensusParams, candidates: list[Candidate]) -> list[Figure]:
     """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
-    winner = candidates[0]
-    return [_draw_costs(candidates), _draw_rounds(winner), _draw_reliability(winner)]
+    return [_draw_costs(candidates), _draw_rounds(candidates[0])]
 
 
 def _draw_costs(candidates: list[Candidate]) -> Figure:
@@ -51,16 +46,3 @@ def _draw_rounds(winner: Candidate) -> Figure:
     caption = f"On which share of the questions {winner.name} asks each agent, in which round."
     panels = {"share of the questions (test)": lines}
     return draw_lines("rounds", "Who is asked when", caption, "round", panels, ylim=(0, None))
-
-
-def _draw_reliability(winner: Candidate) -> Figure:
-    confidence = winner.test.per_example["confidence"]
-    hits = winner.test.per_example["accuracy"]
-    bins = np.minimum((confidence * NUM_BINS).astype(int), NUM_BINS - 1)
-    masks = [bins == number for number in np.unique(bins)]
-    said = [confidence[mask].mean() for mask in masks]
-    right = [hits[mask].mean() for mask in masks]
-    lines = [Line([0, 1], [0, 1], style="--"), Line(said, right, winner.name, BLUE, "o", "none")]
-    caption = f"What {winner.name} says of its answers against what is right."
-    panels = {"share that is right (test)": lines}
-    return draw_lines("reliability", "Confidence and accuracy", caption, "confidence", panels)

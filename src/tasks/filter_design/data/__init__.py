@@ -1,7 +1,6 @@
 """From drawn specifications or a file of them to examples on disk, and back; and the theorem."""
 
 from tasks.filter_design.data.ingestion import ingest, list_rows
-from tasks.filter_design.data.permutation import shuffle_labels
 from tasks.filter_design.data.specifications import (
     Specification,
     list_columns,
@@ -12,6 +11,7 @@ from tasks.filter_design.data.storage import (
     read_designs,
     read_inputs,
     read_specifications,
+    shuffle_labels,
     write_designs,
     write_specifications,
 )

@@ -9,10 +9,9 @@ import numpy as np
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.tables.split_rows import gather_rows
-from tasks.filter_design.data.designs import search_designs
 from tasks.filter_design.data.generated import draw_specifications
 from tasks.filter_design.data.source import read_source
-from tasks.filter_design.data.specifications import Specification
+from tasks.filter_design.data.specifications import Specification, list_columns
 from tasks.filter_design.data.storage import (
     name_rows,
     read_specifications,
@@ -26,6 +25,9 @@ from tasks.filter_design.params import (
     FilterParams,
     GeneratedSpecifications,
 )
+from tasks.filter_design.predictor.ladder import compute_reference
+from tasks.filter_design.predictor.rows import read_specs
+from tasks.filter_design.predictor.strategies import search_textbook
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,7 +43,7 @@ def ingest(params: FilterParams, examples: Path, manifest: Path) -> dict[str, An
     for split, specifications in parts.items():
         write_specifications(examples, split, specifications)
         if split != "test":
-            designs = search_designs(specifications, params.data.search_calls)
+            designs = _search_designs(specifications, params.data.search_calls)
             write_designs(examples, split, designs)
             designed[split] = int(designs["meets"].sum())
     gather_rows(list_rows, examples).to_parquet(manifest, index=False)
@@ -108,3 +110,25 @@ def _divide(
                 "add some, or change data.split"
             )
     return parts
+
+
+def _search_designs(specifications: Sequence[Specification], calls: int) -> "pd.DataFrame":
+    """Search a design for each specification within so many calls of the simulator.
+
+    The columns are those of storage.DESIGN_COLUMNS.
+    """
+    import pandas as pd
+
+    rows = []
+    for spec in read_specs(list_columns(specifications)):
+        design = search_textbook(spec, calls)[0]
+        reference = compute_reference(spec, design.order, design.topology)
+        rows.append(
+            {
+                "order": design.order,
+                "topology": design.topology,
+                "ratios": np.log(design.parts / reference).round(9).tolist(),
+                "meets": bool(design.margin_db >= 0),
+            }
+        )
+    return pd.DataFrame(rows)

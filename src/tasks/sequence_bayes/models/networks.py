@@ -7,28 +7,52 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import save_file
+from torch.nn import functional
 
 from plumbline.contract.errors import TrainingError
+from plumbline.contract.learning_rate import decay_by_cosine
 from plumbline.contract.records import Learner
 from plumbline.process.files import write_json
 from tasks.sequence_bayes.data import SequencePrior, list_inputs
-from tasks.sequence_bayes.models.batches import Encode, build_batches
+from tasks.sequence_bayes.models.batches import Batch, Encode, build_batches
 from tasks.sequence_bayes.models.layers import (
     CountLayers,
     SymbolLayers,
     TransformerLayers,
 )
-from tasks.sequence_bayes.models.module import SymbolModule
-from tasks.sequence_bayes.params import (
-    CausalConfig,
-    CountsConfig,
-)
+from tasks.sequence_bayes.params import CausalConfig, CountsConfig, NetworkConfig
 from tasks.sequence_bayes.predictor import build_features, load
 
 TOLERANCE = 1e-4  # of a probability
 NUM_COMPARED = 64  # sequences on which the predictor must answer as the network
 
 Config = CountsConfig | CausalConfig
+
+
+class SymbolModule(torch.nn.Module):
+    """Trains `model`, whose logits [B, T, V] predict the symbol at each place."""
+
+    def __init__(self, model: SymbolLayers, config: NetworkConfig, num_steps: int) -> None:
+        super().__init__()
+        self.model = model
+        self._config = config
+        self._num_steps = num_steps
+
+    def training_step(self, batch: Batch) -> torch.Tensor:
+        """The mean cross entropy of a batch, in nats per symbol."""
+        logits = self.model(batch["inputs"])
+        return functional.cross_entropy(logits.flatten(0, 1), batch["symbols"].flatten())
+
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return the loss of a batch, times its rows."""
+        return {"loss": self.training_step(batch) * len(batch["symbols"])}
+
+    def configure_optimizers(self) -> Any:
+        """Adam (Kingma and Ba 2015); the learning rate rises in a line, then falls as a cosine."""
+        config = self._config
+        optimizer = torch.optim.Adam(self.model.parameters(), lr=config.learning_rate, fused=True)
+        num_warmup = config.warmup * self._num_steps
+        return decay_by_cosine(optimizer, self._num_steps, num_warmup)
 
 
 def build_network_learner(

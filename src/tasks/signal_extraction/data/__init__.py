@@ -1,12 +1,12 @@
 """From a generator to realisations on disk, and back."""
 
 from tasks.signal_extraction.data.ingestion import ingest, list_rows
-from tasks.signal_extraction.data.permutation import shuffle_labels
 from tasks.signal_extraction.data.setting import Setting
 from tasks.signal_extraction.data.storage import (
     Realisations,
     read_realisations,
     read_setting,
+    shuffle_labels,
 )
 from tasks.signal_extraction.data.windows import (
     Windows,

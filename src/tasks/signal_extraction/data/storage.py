@@ -1,6 +1,7 @@
 """Realisations on disk: plain arrays, their ids, and the setting that generated them."""
 
 import json
+import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -51,3 +52,23 @@ def read_realisations(examples: Path, split: str) -> Realisations:
         if not len(ids) == len(signals) == len(components):
             raise ValueError(f"{len(ids)} ids for {len(signals)} signals")
     return Realisations(ids, signals, components)
+
+
+def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
+    """Write train and validation to `target`, components shuffled over all samples of the split.
+
+    At most `max_rows` rows of train are kept.
+    """
+    shutil.copy2(examples / SETTING, target / SETTING)
+    num_components = len(read_setting(examples).frequencies_hz)
+    for split in ("train", "validation"):
+        kept = read_realisations(examples, split)
+        if split == "train":
+            size = max(1, max_rows // num_components)
+            kept = Realisations(kept.ids[:size], kept.signals[:size], kept.components[:size])
+        num_realisations, num_samples = kept.signals.shape
+        flat = kept.components.swapaxes(0, 1).reshape(num_components, -1)
+        flat = flat[:, np.random.default_rng(seed).permutation(flat.shape[1])]
+        shuffled = flat.reshape(-1, num_realisations, num_samples).swapaxes(0, 1)
+        components = np.ascontiguousarray(shuffled)
+        write_realisations(target, split, Realisations(kept.ids, kept.signals, components))

@@ -4,17 +4,18 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
 from plumbline.process import ranks
-from tasks.signal_extraction.data import Windows
+from plumbline.process.files import write_json
+from tasks.signal_extraction.data import Setting, Windows
 from tasks.signal_extraction.models.batches import build_batches, count_windows
-from tasks.signal_extraction.models.export import save_network
 from tasks.signal_extraction.models.extractor import Extractor
+from tasks.signal_extraction.models.graph import build_graph
 from tasks.signal_extraction.models.networks import (
     FilmLstm,
     Network,
@@ -60,6 +61,23 @@ def build_recurrent_learner(
         patience=config.patience,
         gradient_clip=config.gradient_clip,
     )
+
+
+def save_network(folder: Path, model: Network, setting: Setting) -> None:
+    """Write `model` as weights, graph and config."""
+    model = model.float().cpu().eval()
+    weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
+    save_file(weights, folder / "model.safetensors")
+    graph = build_graph(model).SerializeToString(deterministic=True)
+    (folder / "model.onnx").write_bytes(graph)
+    config = {
+        "kind": "lstm",
+        "frequencies_hz": setting.frequencies_hz,
+        "sample_rate_hz": setting.sample_rate_hz,
+        "layers": model.lstm.num_layers,
+        "hidden": model.lstm.hidden_size,
+    }
+    write_json(folder / "config.json", config)
 
 
 @torch.inference_mode()
