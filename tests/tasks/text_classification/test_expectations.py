@@ -5,6 +5,7 @@ import re
 import time
 from collections import Counter
 from pathlib import Path
+from typing import get_args
 
 import pandas as pd
 import pytest
@@ -14,7 +15,6 @@ from tests.support.dirty_texts import make_values
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params_file import read_params
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.check_catalogue import CATALOGUE
 from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
@@ -25,13 +25,14 @@ from plumbline.tasks.text_classification.expectations import (
     recognition,
     vocabulary,
 )
+from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.each_label import (
     count_labels,
     list_one_label,
 )
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.expectations.text_rows import name_metadata
-from plumbline.tasks.text_classification.params import TextParams
+from plumbline.tasks.text_classification.params import CheckName, TextParams
 
 WORDS = [
     "lorem",
@@ -69,6 +70,7 @@ def test_every_check_has_a_title_and_a_remedy_and_appears_in_the_suite() -> None
     suite = build_checks(params, pd.DataFrame({"split": ["train", "validation", "test"]}))
 
     assert [check.name for check in suite] == list(CATALOGUE)
+    assert set(CATALOGUE) == set(get_args(CheckName))
     warned = {check.name for check in suite if check.severity == "warning"}
     assert warned == set(params.validation.warnings)
 

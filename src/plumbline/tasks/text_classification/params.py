@@ -20,7 +20,6 @@ from plumbline.contract.search import TunableConfig
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
 from plumbline.sources.addresses import find_local_path
-from plumbline.tasks.text_classification.check_catalogue import CATALOGUE
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -193,6 +192,38 @@ class Data(StrictModel):
         return list(self.source.list_given().values())
 
 
+CheckName = Literal[
+    "rows",
+    "nulls",
+    "encoding",
+    "truncated",
+    "blanks",
+    "distinct_texts",
+    "classes",
+    "classes_validation",
+    "classes_test",
+    "rare_labels",
+    "unseen_labels",
+    "absent_labels_validation",
+    "absent_labels_test",
+    "continuous_labels",
+    "label_words",
+    "near_identical_labels",
+    "duplicates",
+    "conflicting_duplicates",
+    "leakage_validation",
+    "leakage_test",
+    "near_duplicates_validation",
+    "near_duplicates_test",
+    "groups_validation",
+    "groups_test",
+    "unknown_words_validation",
+    "unknown_words_test",
+    "personal_data",
+    "label_noise",
+]
+
+
 class TextValidation(Validation):
     """Thresholds of the expectations, and which only warn; shares are of rows by default."""
 
@@ -206,8 +237,7 @@ class TextValidation(Validation):
     max_near_duplicate_share: Share  # of a held-out split, beside exact copies
     max_personal_data_share: Share
     max_label_noise_share: Share  # labels that cross-validated predictions contradict
-    # Checks that warn instead of block.
-    warnings: list[Literal[tuple(CATALOGUE)]]  # type: ignore[valid-type]  # names of the catalogue
+    warnings: list[CheckName]  # checks that warn instead of block
 
     def list_min_rows(self) -> Mapping[str, int]:
         """Return nothing: the check `rows` is one of those that may warn."""

@@ -8,7 +8,7 @@ from plumbline.contract.params import Leakage
 from plumbline.contract.records import Check
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.statistics.power import count_explained_rows
-from plumbline.tasks.text_classification.check_catalogue import CATALOGUE, FOLLOWS_FROM
+from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE, FOLLOWS_FROM
 from plumbline.tasks.text_classification.expectations.findings import HELD_OUT
 from plumbline.tasks.text_classification.params import TextParams, TextValidation
 
