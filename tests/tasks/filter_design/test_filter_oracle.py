@@ -266,12 +266,6 @@ def test_a_netlist_runs_as_it_is(tmp_path: Path) -> None:
         specification = build_specification(kind)
         answer = TextbookPredictor().predict(list_columns([specification]), designs=1)
         table = run_ngspice(answer["netlist"][0], tmp_path)
-        design = answer["designs"][0][0]
-        ladder = LadderDesign(
-            design["topology"],
-            design["order"],
-            tuple(1e-9 * value for value in design["inductors_nh"]),
-            tuple(1e-12 * value for value in design["capacitors_pf"]),
-        )
+        ladder = read_ladder(answer["designs"][0][0])
         expected = -compute_loss(specification, ladder, table[:, 0])
         np.testing.assert_allclose(table[:, 1], expected, atol=2e-3)
