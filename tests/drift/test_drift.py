@@ -258,12 +258,6 @@ def test_of_several_checks_the_one_recorded_last_counts() -> None:
     assert find_hours_ago(record(0.5), record(1)) == 1
 
 
-def test_a_check_from_the_future_does_not_count() -> None:
-    now = decision.get_utc_time()
-    ahead = decision.describe_check(FOUND, SourceReading(LOG, now + timedelta(hours=1)))
-    assert find_hours_ago(record(2), replace(look(True), reason=ahead)) == 2
-
-
 def test_windows_of_other_sources_do_not_count() -> None:
     stable = DriftOutcome("stable", "none of 9 tests shows drift")
     of_file = replace(look(False), reason=decision.describe_check(stable, SourceReading(None, NOW)))

@@ -92,13 +92,10 @@ def describe_check(window: DriftOutcome, reading: SourceReading) -> str:
 def find_last_check(history: Sequence[Entry], version: str, log: str) -> datetime | None:
     """When this champion's requests in the log with this digest were read last; None for never.
 
-    Of the checks of this log, the one that the journal has last counts, also where its clock was
-    behind that of one before; none from the future, by a clock that was ahead: rows are read twice
-    rather than left out.
+    Of the checks of this log, the one that the journal has last counts.
     """
-    times = [time for _, time in _list_checks(history, version, log)]
-    now = get_utc_time()
-    return next((time for time in reversed(times) if time <= now), None)
+    checks = _list_checks(history, version, log)
+    return checks[-1][1] if checks else None
 
 
 def get_utc_time() -> datetime:

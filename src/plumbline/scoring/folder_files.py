@@ -35,10 +35,7 @@ class FolderRequest:
     inputs: Mapping[str, str] = field(default_factory=dict)  # as of one file
 
     def build_request(self, source: Path, target: Path) -> ScoringRequest:
-        """Return the request for one file, whose output may be replaced.
-
-        All files get the same columns: none gets a prefix of its own.
-        """
+        """Return the request for one file; none gets a prefix of its own."""
         own = {"input": source, "output": target, "overwrite": True, "renames": False}
         return ScoringRequest(**(vars(self) | own))
 

@@ -123,9 +123,7 @@ def _raise_errors(scored: Sequence[ScoredFile]) -> None:
     failed = [file.error for file in scored if file.error]
     if not failed:
         return
-    lines = list(dict.fromkeys(failed))
-    if len(lines) > MAX_SHOWN:
-        lines[MAX_SHOWN:] = [f"and {len(lines) - MAX_SHOWN:,} other errors"]
+    lines = list(dict.fromkeys(failed))[:MAX_SHOWN]
     message = (
         f"{len(failed):,} of {len(scored):,} files could not be scored; the others are kept: "
         "the same command continues"
@@ -136,17 +134,21 @@ def _raise_errors(scored: Sequence[ScoredFile]) -> None:
 def _build_listing(
     model: "CachedVersion", request: FolderRequest, scored: Sequence[ScoredFile]
 ) -> dict[str, Any]:
-    shown = ("name", "num_rows", "num_bad", "sha256")
-    files = [
-        {name: getattr(file, name) for name in shown} | {"input": file.run["input"]}
-        for file in scored
-    ]
     return {
         "model": describe_model(model),
         "params": dict(request.params),
         "num_rows": sum(file.num_rows for file in scored),
         "num_bad": sum(file.num_bad for file in scored),
-        "files": files,
+        "files": [
+            {
+                "name": file.name,
+                "num_rows": file.num_rows,
+                "num_bad": file.num_bad,
+                "sha256": file.sha256,
+                "input": file.run["input"],
+            }
+            for file in scored
+        ],
     }
 
 

@@ -52,18 +52,14 @@ def name_store_errors(shown: str) -> Iterator[None]:
 
 
 @contextmanager
-def refuse_driver_errors(shown: str, done: str = "read", advice: str = "") -> Iterator[None]:
-    """Raise what a driver raises, each in its own way, as a DataError that names what is read.
-
-    `done` says what cannot be done with it, and `advice` what to do then. Our own errors stay.
-    """
+def refuse_driver_errors(shown: str) -> Iterator[None]:
+    """Do so as a DataError that names what is read; our own errors stay."""
     try:
         yield
     except PlumblineError:
         raise
     except Exception as error:  # noqa: BLE001  each driver has errors of its own
-        reason = describe_driver_error(error)
-        raise DataError(f"{shown}: cannot be {done} ({reason}){advice}") from None
+        raise DataError(f"{shown}: cannot be read ({describe_driver_error(error)})") from None
 
 
 def describe_driver_error(error: Exception) -> str:
