@@ -10,7 +10,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Case, Scores
 from plumbline.contract.task import Task
 from plumbline.evidence import document, gates, withholding
-from plumbline.evidence.gather import digest_files, list_all_bundles
+from plumbline.evidence.gather import digest_files
 from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import (
     ChampionFacts,
@@ -89,7 +89,7 @@ def _describe(facts: dict[str, Any], params: Params, task: Task) -> dict[str, An
     """Describe what was measured; what follows from it is not there yet."""
     seal = layout.locate_bundle(WINNER) / bundle.SEAL
     paths = document.DIGESTED_FILES | {"bundle": seal}
-    bundles = list_all_bundles(params)
+    bundles = document.list_all_bundles(params)
     return facts | {
         "format": document.FORMAT,
         "task": task.name,

@@ -13,7 +13,7 @@ from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate
 from plumbline.contract.task import Task
-from plumbline.contract.trainings import locate_hardware
+from plumbline.contract.trainings import list_bundles, locate_hardware
 from plumbline.evidence.changes import compare_params
 from plumbline.evidence.judge import Judgement, describe_judgement
 from plumbline.process.files import digest_path, read_json, read_json_object
@@ -137,6 +137,11 @@ def locate_shipped(evidence: Mapping[str, Any], candidate: str) -> Path:
     """
     seeds = evidence["candidates"].get(candidate, {}).get("seeds")
     return layout.locate_bundle(seeds["bundle"] if seeds else candidate)
+
+
+def list_all_bundles(params: Params) -> list[str]:
+    """List the names of all bundles that are scored: of candidates, then of controls."""
+    return [*list_bundles(params), *map(layout.name_control, params.control.candidates)]
 
 
 def describe_params(params: Params) -> dict[str, Any]:

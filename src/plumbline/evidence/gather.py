@@ -16,6 +16,7 @@ from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.evidence.champion import ChampionModel, load_champion
+from plumbline.evidence.document import list_all_bundles
 from plumbline.evidence.records import DataFacts, LookFacts
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
@@ -94,11 +95,6 @@ def digest_files() -> dict[str, str]:
     """Return the digests of what an evaluation reads; that of params.yaml is without secrets."""
     digests = {name: digest_path(path) for name, path in DIGESTED.items()}
     return digests | {"params": digest_shown_params(layout.PARAMS)}
-
-
-def list_all_bundles(params: Params) -> list[str]:
-    """List the names of all bundles that are scored: of candidates, then of controls."""
-    return [*list_bundles(params), *map(layout.name_control, params.control.candidates)]
 
 
 def _describe_use(

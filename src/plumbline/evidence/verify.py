@@ -10,8 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
-from plumbline.evidence.document import extract_metrics
-from plumbline.evidence.gather import list_all_bundles
+from plumbline.evidence.document import extract_metrics, list_all_bundles
 from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import read_measurements
 from plumbline.evidence.scores import REMEDY
