@@ -39,23 +39,23 @@ def require_local_models() -> None:
     """
     known, decided = _read_models()
     for name, version in decided:
-        if version and name not in known:
+        if version and (name,) not in known:
             raise build_loss_error(name, version)
 
 
 def is_new(name: str) -> bool:
     """Whether these files show that nobody registered or decided anything of a model."""
     known, decided = _read_models()
-    return _is_local() and name not in known and name not in dict(decided)
+    return _is_local() and (name,) not in known and name not in dict(decided)
 
 
-def _read_models() -> tuple[set[str], list[tuple[str, str]]]:
+def _read_models() -> tuple[list[tuple[str]], list[tuple[str, str]]]:
     """Read the registry's models, and model and version of each decision; none from elsewhere."""
     if not _is_local():
-        return set(), []
+        return [], []
     known = _ask(store_location.find_uri(), "SELECT name FROM registered_models")
     query = "SELECT model, version FROM plumbline_journal ORDER BY number"
-    return {name for (name,) in known}, _ask(journal.find_journal_uri(), query)
+    return known, _ask(journal.find_journal_uri(), query)
 
 
 def _is_local() -> bool:

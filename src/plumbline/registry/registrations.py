@@ -23,15 +23,16 @@ def find_version(desk: Desk, bundle: str) -> Any | None:
 
     A version that the journal does not name is none of ours, whatever its tags say.
     """
-    numbers = {
-        entry.version
-        for entry in desk.entries
-        if entry.bundle == bundle and (entry.moves or entry.action in ("registered", "keep"))
-    }
+    numbers = set()
+    for entry in desk.entries:
+        if entry.bundle == bundle and (entry.moves or entry.action in ("registered", "keep")):
+            numbers.add(entry.version)
     query = f"name = '{desk.model}' and tags.`{BUNDLE_TAG}` = '{bundle}'"
     versions = desk.client.search_model_versions(query)
-    found = [version for version in versions if str(version.version) in numbers]
-    return max(found, key=lambda version: int(version.version), default=None)
+    for version in sorted(versions, key=lambda version: int(version.version), reverse=True):
+        if str(version.version) in numbers:
+            return version
+    return None
 
 
 def remove_abandoned(desk: Desk) -> None:
