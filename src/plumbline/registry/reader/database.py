@@ -103,7 +103,6 @@ def _create_engine(uri: str) -> "Engine":
 
     if uri.startswith("sqlite"):
         path = Path(make_url(uri).database or "").resolve()
-
         # It makes no database.
         return create_engine("sqlite://", creator=lambda: open_to_read(path), poolclass=NullPool)
     limits = {
