@@ -14,12 +14,13 @@ import argparse
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 from processes import ROOT, ProcessCost, measure_process, open_folder
 from ruamel.yaml import YAML
 
 from plumbline.contract.machine import read_cpu_name
-from plumbline.tasks.text_classification.check_catalogue import CATALOGUE
+from plumbline.tasks.text_classification.params import CheckName
 
 BASE_ROWS = 1000
 MAX_HELD_OUT = 10_000  # rows of a held-out split
@@ -116,7 +117,7 @@ def _write_params(folder: Path, num_rows: int) -> None:
     params["candidates"]["linear"]["max_epochs"] = 1
     params["candidates"]["transformer"] = other["candidates"]["transformer"] | SMALL
     # Many tickets of one grammar are nearly copies of each other.
-    params["validation"]["warnings"] = list(CATALOGUE)
+    params["validation"]["warnings"] = list(get_args(CheckName))
     with (folder / "params.yaml").open("w", encoding="utf-8") as file:
         yaml.dump(params, file)
 
