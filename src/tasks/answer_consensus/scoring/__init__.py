@@ -1,8 +1,7 @@
 """How good a policy is, at which price, and how good it could be."""
 
-from tasks.answer_consensus.scoring.baselines import build_baselines
+from tasks.answer_consensus.scoring.baselines import build_baselines, compute_bound
 from tasks.answer_consensus.scoring.behaviour import check_behaviour
-from tasks.answer_consensus.scoring.bounds import compute_bound
 from tasks.answer_consensus.scoring.figures import draw_figures
 from tasks.answer_consensus.scoring.invariants import (
     build_longest_input,

@@ -16,7 +16,7 @@ from tasks.answer_consensus.data import (
     read_answers,
     read_setting,
 )
-from tasks.answer_consensus.scoring.bounds import find_possible
+from tasks.answer_consensus.scoring.baselines import find_possible
 
 if TYPE_CHECKING:
     import pandas as pd

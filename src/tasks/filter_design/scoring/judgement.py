@@ -1,5 +1,6 @@
 """What the oracle says of each answer, whatever the answer says of itself."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -8,16 +9,25 @@ import numpy as np
 from plumbline.contract.task import Predictor
 from tasks.filter_design.data import Specification, list_columns
 from tasks.filter_design.scoring.oracle import (
+    NANO,
+    PICO,
     TOLERANCE_DB,
     LadderDesign,
     compute_margin,
     describe_fault,
     read_ladder,
 )
-from tasks.filter_design.scoring.standard_parts import describe_other_part
 
 NUM_DESIGNS = 3  # that a predictor may return for a row
 WORST_DB = -400.0  # the margin where no design is a ladder of standard parts
+# The preferred numbers of IEC 60063, written apart from those of the predictor.
+TOLERANCE = 1e-6  # of a value, that units may cost
+_E24 = "10 11 12 13 15 16 18 20 22 24 27 30 33 36 39 43 47 51 56 62 68 75 82 91"  # tenths
+NUMBERS = {
+    "E12": tuple(int(number) / 10 for number in _E24.split()[::2]),
+    "E24": tuple(int(number) / 10 for number in _E24.split()),
+    "E96": tuple(round(10 ** (place / 96), 2) for place in range(96)),
+}
 
 
 class Verdict(NamedTuple):
@@ -70,3 +80,19 @@ def judge_answer(specification: Specification, answer: Mapping[str, Any]) -> Ver
         if np.isfinite(own) and (best is None or own > margin):
             best, margin = ladder, max(own, WORST_DB)
     return Verdict(best, margin, bool(answer["meets_spec"]), float(answer["calls"]))
+
+
+def describe_other_part(series: str, ladder: LadderDesign) -> str | None:
+    """Name the first part whose value the series does not have; None if it has them all."""
+    parts = [(value / NANO, "nH") for value in ladder.inductors]
+    parts += [(value / PICO, "pF") for value in ladder.capacitors]
+    for value, unit in parts:
+        if not is_preferred(series, value):
+            return f"{value:.6g} {unit} is not a value of {series}"
+    return None
+
+
+def is_preferred(series: str, value: float) -> bool:
+    """Whether the series has the value, in any decade."""
+    digits = value / 10 ** math.floor(math.log10(value) + TOLERANCE / 10)
+    return any(abs(digits - number) <= TOLERANCE * number for number in NUMBERS[series])
