@@ -48,7 +48,6 @@ class RunWriter:
         """Write all that the record says, and the run of its pass; raises what MLflow raises."""
         record, facts = self._record, self._record.facts
         self.begin()
-        # Another process may go on with the run, and in another pass.
         self._set_tags(self._id, record.tags | facts.tags | {PARENT_TAG: self._pass_id})
         write_params(self._client, self._id, facts.params)
         for curve in facts.curves:

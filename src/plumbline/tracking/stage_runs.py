@@ -91,6 +91,7 @@ def _join_pass(name: str, made_of: list[str]) -> str:
 
 
 def _end(record: RunRecord | None, describe: Describe, error: BaseException | None) -> None:
+    records.OWN.set(None)
     if record is None:
         return
     status, reason = FINISHED, ""
