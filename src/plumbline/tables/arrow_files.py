@@ -50,7 +50,9 @@ class ArrowTable:
                 self._file = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
                 schema = self._file.schema
         self._class_names = list_class_names(schema)
-        self._schema: pa.Schema = name_classes(schema.empty_table(), self._class_names).schema
+        self._schema: pa.Schema = schema
+        if self._class_names:  # an empty table would import pandas
+            self._schema = name_classes(schema.empty_table(), self._class_names).schema
         self.header: list[str] = list(schema.names)
         self.names = self.header
 

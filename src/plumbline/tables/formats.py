@@ -7,12 +7,7 @@ from typing import IO
 from plumbline.contract.errors import DataError
 from plumbline.tables.arrow_files import ArrowTable
 from plumbline.tables.batches import Batch
-from plumbline.tables.byte_stream import (
-    GZIP_ENDING,
-    Guard,
-    guard_system_errors,
-    open_stream,
-)
+from plumbline.tables.byte_stream import GZIP_ENDING, Guard, guard_system_errors, open_stream
 from plumbline.tables.columns import find_columns
 from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonTable
