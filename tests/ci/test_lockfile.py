@@ -28,7 +28,7 @@ def add_environment(folder: Path) -> None:
     """Add the Python that the driver starts."""
     program = folder / ".venv/bin/python"
     program.parent.mkdir(parents=True)
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     program.chmod(0o755)
 
 

@@ -147,7 +147,7 @@ def test_answers_of_signals_that_are_exchanged_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    params = small_params("signal_extraction")
+    params = small_params()
     ingest(params, SIGNALS)
     validate(params, SIGNALS)
     before = read_realisations(layout.EXAMPLES, split)
@@ -164,7 +164,7 @@ def test_the_last_digit_of_a_float_may_differ(
 ) -> None:
     """Sums differ in it between processors."""
     monkeypatch.chdir(tmp_path)
-    params = small_params("signal_extraction")
+    params = small_params()
     ingest(params, SIGNALS)
     manifest = pd.read_parquet(layout.MANIFEST)
     manifest["furthest"] *= change

@@ -457,6 +457,6 @@ def test_texts_that_are_no_table_are_converted_by_the_command_that_is_named(
     with pytest.raises(DataError) as error:
         read_source(refused)
     command = str(error.value).partition(": python ")[2].splitlines()[0]
-    subprocess.run(f"{sys.executable} {command}", shell=True, check=True)  # noqa: S602
+    subprocess.run(f'"{sys.executable}" {command}', shell=True, check=True)  # noqa: S602
     expected = [('where is "my" parcel, please', "a"), ("no", "b")]
     assert read_source("texts.csv").values == expected

@@ -6,8 +6,9 @@ import sys
 
 import pytest
 
+from plumbline.cli.doctor import print_results
 from plumbline.diagnostics.result import DiagnosticResult
-from plumbline.terminal.console import print_plain, print_results
+from plumbline.terminal.console import print_plain
 
 VALUE = "phone\x1b[2J\x1b[H\npromote: linear may be promoted: 17 gates passed.\x1b[8m"
 SHOWN = "phone\ufffd[2J\ufffd[H promote: linear may be promoted: 17 gates passed.\ufffd[8m"

@@ -13,7 +13,7 @@ from plumbline.contract.errors import PlumblineError, RefusedError, RegistryErro
 @pytest.fixture
 def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A job's surroundings: its files, and a `gh` on PATH whose service lies in a folder."""
-    (tmp_path / "gh").write_text(f'#!/bin/sh\nexec python3 {HUB} "$@"\n')
+    (tmp_path / "gh").write_text(f'#!/bin/sh\nexec python3 "{HUB}" "$@"\n')
     (tmp_path / "gh").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     monkeypatch.setenv("HUB", str(tmp_path))

@@ -28,15 +28,21 @@ def run_doctor(
     from plumbline.diagnostics import doctor
 
     results = doctor.examine(full=full)
+    print_results(results, as_json=as_json)
+    if not all(result.ok for result in results):
+        raise typer.Exit(1)
+
+
+def print_results(results: list["DiagnosticResult"], *, as_json: bool = False) -> None:
+    """Print a line for each result, and its remedy below it."""
     if as_json:
         print_json([asdict(result) for result in results])
-    for result in () if as_json else results:
+        return
+    for result in results:
         out.print(_mark(result), end=" ")
         print_plain(f"{result.what}: {result.message}")
         if result.remedy:
             print_plain(f"       -> {result.remedy}")
-    if not all(result.ok for result in results):
-        raise typer.Exit(1)
 
 
 def _mark(result: "DiagnosticResult") -> str:

@@ -54,7 +54,7 @@ class Hosting:
         self.hub.mkdir()
         self.bin.mkdir()
         (self.hub / "author").write_text("ada")
-        (self.bin / "gh").write_text(f'#!/bin/sh\nexec {sys.executable} {HUB} "$@"\n')
+        (self.bin / "gh").write_text(f'#!/bin/sh\nexec "{sys.executable}" "{HUB}" "$@"\n')
         (self.bin / "gh").chmod(0o755)
         self.runs = 0
 

@@ -21,7 +21,7 @@ PAGE = (ROOT / "docs/filter_design.md").read_text(encoding="utf-8")
 
 
 @contextmanager
-def open_textbook(address: str, purpose: str) -> Iterator[Any]:
+def open_textbook(address: str, **required: bool) -> Iterator[Any]:
     """A registered version whose model is the textbook's search."""
     label = SimpleNamespace(label="filter-designer/1")
     yield SimpleNamespace(task=TASK.name, registered=label, load_predictor=TextbookPredictor)

@@ -89,7 +89,7 @@ def test_the_row_with_too_many_labels_is_that_of_all_files_in_order(
 ) -> None:
     monkeypatch.setattr(survey, "MAX_CLASSES", 200)
     first = [(f"text {number}", f"label {number}", "c") for number in range(150)]
-    second = [(f"text {number}", f"label {number}", "c") for number in range(50, 300)]
+    second = [(f"text {number}", f"label {number}", "c") for number in range(50, 1500)]
     write_csv("raw/a.csv", first)
     write_csv("raw/b.csv", [*second, ("a", "fault", "that", "follows")])
     message = r"^b\.csv:152: more than 200 different labels so far, such as 'label 200'"
