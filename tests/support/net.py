@@ -80,7 +80,8 @@ print(json.dumps({" ".join(words): run(app, [*words, "--help"]).output for words
 PLUMBLINE = """#!{python}
 import sys
 from plumbline.cli import main
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
 """
 # What stages find as `python`: it runs the real one, and writes down what that used.
 PYTHON = """#!{python} -IS
