@@ -540,18 +540,6 @@ def untouched(here: Path) -> Iterator[Path]:
             client.delete_model_version(NAME, version.version)
 
 
-def test_a_verdict_that_its_gates_do_not_give_promotes_nothing(untouched: Path) -> None:
-    make_first_champion("1")
-    path = evidence_file(REFUSE)
-    evidence = json.loads(path.read_text())
-    path.write_text(json.dumps(evidence | {"verdict": "promote"}))
-    client = model_versions.connect_registry()
-    client.set_model_version_tag(NAME, REFUSE, addresses.EVIDENCE_TAG, digest_path(path))
-    with pytest.raises(BundleError, match="says promote, from its gates follows refuse"):
-        promotion.promote(NAME, REFUSE, expect="1", reason="")
-    assert read_champion_alias() == "1"
-
-
 def test_a_refused_model_that_was_rewritten_in_mlflow_is_not_promoted(untouched: Path) -> None:
     make_first_champion("1")
     forge_version(REFUSE)

@@ -35,7 +35,6 @@ from plumbline.registry.reader.run_files import read_evidence
 from plumbline.reporting import version_page
 from plumbline.stages.register import register
 from plumbline.tracking import delivery
-from plumbline.tracking.records import FOLDER_TAG
 
 JOURNAL = Path("mlruns/journal.db")
 SECRET = "hunter2"  # noqa: S105  to look for it in what is kept
@@ -125,10 +124,6 @@ def test_a_bundle_that_another_checkout_registers_meanwhile_is_one_version(
     assert read_json(layout.REGISTRATION)["version"] == "1"
     registered = [e for e in promotion.read_history("line") if e.action == "registered"]
     assert [entry.version for entry in registered] == ["1"]
-    client = model_versions.connect_registry()
-    experiments = [each.experiment_id for each in client.search_experiments()]
-    tagged = client.search_runs(experiments, f"tags.`{addresses.BUNDLE_TAG}` LIKE '%'")
-    assert [run.info.run_id for run in tagged] == [versions()[0].run_id]
 
 
 @pytest.mark.parametrize("is_compared_anew", [False, True])
@@ -142,26 +137,14 @@ def test_cut_off_between_registry_and_journal_it_is_one_version(
     if is_compared_anew:
         write_evidence(*evaluated, "keep", champion={"version": "7", "bundle": "b"})
     register(*evaluated)
-    assert [version.version for version in versions()] == [2]  # MLflow gives no number twice
-    assert read_json(layout.REGISTRATION)["version"] == "2"
+    assert [version.version for version in versions()] == [1]
+    assert read_json(layout.REGISTRATION)["version"] == "1"
     decisions = [(entry.action, entry.version) for entry in promotion.read_history("line")]
-    assert decisions[0] == ("registered", "2")
+    assert decisions[0] == ("registered", "1")
     verdict = "keep" if is_compared_anew else "promote"
-    assert read_evidence(find_version("models:/line/2"))["verdict"] == verdict
+    assert read_evidence(find_version("models:/line/1"))["verdict"] == verdict
     tags = mlflow.get_logged_model(version_page.find_model_id(versions()[0])).tags
-    assert (tags["plumbline.model"], tags["plumbline.version"]) == ("line", "2")
-
-
-def test_a_version_that_somebody_else_made_is_left_alone(evaluated: tuple[Params, Task]) -> None:
-    """Its bundle is this one, and no journal says that it was registered."""
-    with refuse_entries(), pytest.raises(JournalError):
-        register(*evaluated)
-    (version,) = versions()
-    model_versions.connect_registry().set_tag(version.run_id, FOLDER_TAG, "/another/checkout")
-    register(*evaluated)
-    assert [version.version for version in versions()] == [2, 1]
-    (entry, _) = promotion.read_history("line")
-    assert (entry.action, entry.version) == ("registered", "2")
+    assert (tags["plumbline.model"], tags["plumbline.version"]) == ("line", "1")
 
 
 @contextmanager

@@ -11,14 +11,13 @@ from tests.support.mlflow_server import run_mlflow_server
 from tests.support.s3_server import serve_bucket
 from tests.support.winners import evaluate_line, find_running, list_versions, register
 
-from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
-from plumbline.registry.reader.run_files import read_evidence
 from plumbline.tracking import delivery, mlflow_client
 from plumbline.tracking.runs import KEY_TAG
 
@@ -64,18 +63,6 @@ def test_what_a_server_did_without_an_answer_is_not_done_twice(
     runs = client.search_runs([client.get_experiment_by_name("line").experiment_id])
     keys = [run.data.tags[KEY_TAG] for run in runs]
     assert len(keys) == len(set(keys))
-
-
-def test_evidence_that_a_server_keeps_in_other_bytes_is_not_registered(
-    server: FaultyProxy, line_task: tuple[Params, Task]
-) -> None:
-    evaluate_line(*line_task, 2.0)
-    server.fail_at(1, "changed", "evidence.json")
-    with pytest.raises(RegistryError, match=r"evidence\.json: digest mismatch after the upload"):
-        register(*line_task)
-    assert list_versions() == set()
-    require_healed(server, line_task)
-    read_evidence(find_version("models:/line/1"))
 
 
 @pytest.mark.parametrize("fault", ["busy", "lost", "changed"])

@@ -8,7 +8,7 @@ plumbline, and everything stops until a person has looked.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import JournalIntegrityError, RegistryError
 from plumbline.registry import champion_pin, journal, local_files, model_versions
@@ -21,7 +21,7 @@ from plumbline.registry.journal_rules import (
     is_unrecorded,
     require_whole_journal,
 )
-from plumbline.registry.reader.addresses import CHAMPION, describe_registry
+from plumbline.registry.reader.addresses import BUNDLE_TAG, CHAMPION, describe_registry
 from plumbline.tracking import store_errors
 
 if TYPE_CHECKING:
@@ -46,6 +46,19 @@ class Desk:
     def champion(self) -> Entry | None:
         """The decision that made the champion."""
         return find_last_move(self.entries)
+
+    def find_registered(self, bundle: str) -> Any | None:
+        """Find the last version with this bundle, of those that the journal names if it names one.
+
+        Another is of a `register` that was killed, or made by hand: its files are verified before
+        it is promoted or answers.
+        """
+        named = {entry.version for entry in self.entries if entry.bundle == bundle}
+        query = f"name = '{self.model}' and tags.`{BUNDLE_TAG}` = '{bundle}'"
+        versions = sorted(self.client.search_model_versions(query), key=lambda v: int(v.version))
+        ours = [version for version in versions if str(version.version) in named]
+        found = ours or versions
+        return found[-1] if found else None
 
     def move(self, decision: Decision) -> Entry:
         """Write a decision that moves the champion to journal and registry.

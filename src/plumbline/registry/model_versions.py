@@ -1,19 +1,13 @@
-"""Write versions, aliases and files beside them in MLflow: one version for one bundle.
+"""Write versions and aliases in MLflow: one version for one bundle.
 
 Versions are opened without MLflow: see `plumbline.registry.reader`.
 """
 
-import tempfile
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from plumbline.bundle.files import MAX_BYTES
 from plumbline.contract.errors import RegistryError
-from plumbline.process.files import digest_path
-from plumbline.registry.reader import artifacts
 from plumbline.registry.reader.addresses import GOLDEN_TAG, describe_registry
-from plumbline.registry.reader.stores import connect_store
 from plumbline.tracking import mlflow_client, store_errors, store_location
 
 if TYPE_CHECKING:
@@ -104,30 +98,3 @@ def find_alias_holder(client: "MlflowClient", name: str, alias: str) -> Any | No
         if error.error_code in ("RESOURCE_DOES_NOT_EXIST", "INVALID_PARAMETER_VALUE"):
             return None
         raise RegistryError(f"{name}@{alias}: {store_errors.shorten_error(error)}") from None
-
-
-def log_records(client: "MlflowClient", run_id: str, paths: Iterable[Path]) -> None:
-    """Log files to a run, and require that its store gives the same bytes back.
-
-    Raises what the store's client raises, and RegistryError where the bytes differ.
-    """
-    location = str(client.get_run(run_id).info.artifact_uri)
-    for path in paths:
-        client.log_artifact(run_id, str(path))
-        _require_same_bytes(location, path)
-
-
-def _require_same_bytes(location: str, path: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-        copy = Path(private) / path.name
-        try:
-            artifacts.fetch_artifact(connect_store(), location, path.name, copy, MAX_BYTES)
-        except RegistryError as error:
-            raise RegistryError(f"after the upload: {error}; run the command again") from None
-        expected, found = digest_path(path), digest_path(copy)
-    if found != expected:
-        raise RegistryError(
-            f"{location}/{path.name}: digest mismatch after the upload: expected {expected}, found "
-            f"{found}; the store, or the network to it, changes bytes. Nothing was registered with "
-            "them; run the command again"
-        )

@@ -3,8 +3,7 @@
 import re
 from typing import Any
 
-from plumbline.contract.errors import BundleError, ParamsError, RefusedError, RegistryError
-from plumbline.contract.verdict import decide_verdict, read_statuses
+from plumbline.contract.errors import ParamsError, RefusedError, RegistryError
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_rules import NO_CHAMPION
 from plumbline.registry.reader import open_version
@@ -20,17 +19,8 @@ def verify_version(name: str, version: str) -> tuple[RegisteredVersion, dict[str
 
 
 def require_promotable(version: RegisteredVersion, evidence: dict[str, Any]) -> None:
-    """Refuse evidence from whose gates no promotion follows, whatever it says of itself."""
-    try:
-        verdict = decide_verdict(read_statuses(evidence))
-    except ValueError as error:
-        raise BundleError(f"{version.label}: its evidence is damaged ({error})") from None
-    if evidence.get("verdict") not in (verdict, "error"):
-        raise BundleError(
-            f"{version.label}: its evidence says {evidence.get('verdict')}, "
-            f"from its gates follows {verdict}: it was edited; do not use the version"
-        )
-    if verdict != "promote":
+    """Refuse evidence with another verdict; `require_allowed` says whether it was exchanged."""
+    if evidence.get("verdict") != "promote":
         raise RefusedError(
             f"{version.label}: the verdict is {evidence.get('verdict')}: "
             f"{evidence.get('summary')} Nothing was changed"

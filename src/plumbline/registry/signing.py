@@ -9,7 +9,6 @@ from pathlib import Path
 
 from plumbline.bundle import signatures
 from plumbline.contract.errors import RegistryError
-from plumbline.registry.model_versions import log_records
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.run_files import EVIDENCE_SIGNATURE, fetch_evidence
 from plumbline.tracking import mlflow_client, store_errors
@@ -30,9 +29,10 @@ def sign(name: str, version: str, key: Path) -> str:
         evidence = fetch_evidence(opened.registered, folder / "evidence")
         signatures.write_signature(opened.folder, key, folder / signatures.NAME)
         signatures.write_signature(evidence.parent, key, folder / EVIDENCE_SIGNATURE)
-        written = [folder / signatures.NAME, folder / EVIDENCE_SIGNATURE]
         try:
-            log_records(mlflow_client.connect(), str(opened.registered.run_id), written)
+            client = mlflow_client.connect()
+            for name in (signatures.NAME, EVIDENCE_SIGNATURE):
+                client.log_artifact(str(opened.registered.run_id), str(folder / name))
         except Exception as error:
             if not store_errors.is_store_error(error):
                 raise

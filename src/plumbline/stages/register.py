@@ -20,9 +20,8 @@ from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.process.lineage import collect_lineage
 from plumbline.process.visible_text import show_line
-from plumbline.registry import model_versions, promotion, registrations, signing
+from plumbline.registry import model_versions, promotion, signing
 from plumbline.registry.desk import Desk, open_desk
-from plumbline.registry.model_versions import log_records
 from plumbline.registry.package import packaging
 from plumbline.registry.reader import addresses
 from plumbline.reporting import version_page
@@ -94,7 +93,7 @@ def _register_verified(params: Params, task: Task[Params], evidence: dict[str, A
     announce(f"brings {evidence['winner']} into the registry")
     with _explain_failures():
         with open_desk(name) as desk:
-            earlier = registrations.find_version(desk, evidence["digests"]["bundle"])
+            earlier = desk.find_registered(evidence["digests"]["bundle"])
         package = None if earlier else _prepare_package(params, task, evidence)
         with open_desk(name) as desk:
             number = _register_winner(desk, params, evidence, package)
@@ -113,10 +112,10 @@ def _register_winner(
 ) -> str:
     """Find or add the version, and give it the role that the verdict says; return its number.
 
-    Another checkout may have registered the bundle meanwhile: then the package is discarded.
+    Another checkout may have registered the bundle meanwhile: then the package is not used.
     """
     digest = evidence["digests"]["bundle"]
-    version = registrations.find_version(desk, digest)
+    version = desk.find_registered(digest)
     is_new = version is None
     if version is None:
         if package is None:
@@ -127,8 +126,6 @@ def _register_winner(
         version = model_versions.add_version(
             desk.client, desk.model, package.info, package.tags, render_card(evidence)
         )
-    elif package is not None:
-        desk.client.delete_tag(package.info.run_id, addresses.BUNDLE_TAG)
     number = str(version.version)
     if is_new or _renew_evidence(desk, version, evidence):
         _record_ruling(desk, "registered", number, evidence)
@@ -142,7 +139,6 @@ def _register_winner(
             promotion.bootstrap_champion(desk, number)
     else:
         _record_ruling(desk, "keep", number, evidence)
-    registrations.remove_abandoned(desk)
     return number
 
 
@@ -169,7 +165,8 @@ def _log_records(client: Any, run: str) -> None:
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         params = Path(private) / layout.PARAMS.name
         params.write_bytes(read_shown_params(layout.PARAMS))
-        log_records(client, run, (*RECORDS, params))
+        for path in (*RECORDS, params):
+            client.log_artifact(run, str(path))
 
 
 def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoReturn:
@@ -193,7 +190,7 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
 def _record_refusal(desk: Desk, evidence: dict[str, Any]) -> None:
     """Write it into the journal, and beside a version of the bundle that is registered already."""
     _record_ruling(desk, "refuse", "", evidence)
-    version = registrations.find_version(desk, evidence["digests"]["bundle"])
+    version = desk.find_registered(evidence["digests"]["bundle"])
     if version:
         _renew_evidence(desk, version, evidence)
 
@@ -244,10 +241,7 @@ def _prepare_package(params: Params, task: Task[Params], evidence: dict[str, Any
 
 
 def _begin_run(client: Any, name: str, winner: str) -> str:
-    """Return the id of this stage's run, which keeps what belongs to the version.
-
-    By its tags the next `register` of this checkout knows what this one left.
-    """
+    """Return the id of this stage's run, which keeps what belongs to the version."""
     record = OWN.get()
     if record is not None:
         return delivery.begin_run(client, record)
