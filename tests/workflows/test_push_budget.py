@@ -1,10 +1,12 @@
 """What `.ci/run` leaves to the night: slow tests that would begin too late."""
 
+import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import ROOT, Checkout
+from tests.support.checkouts import ROOT, Checkout, join_path
 
 SLOW = """import pytest
 pytestmark = pytest.mark.slow
@@ -19,6 +21,8 @@ OTHERS = [f"{room}/test_{room}.py" for room in ("bundle", "cli", "init", "servin
 def repository(tmp_path: Path) -> Checkout:
     """A repository with two slow tests in each file, whose last commit changed a stage."""
     made = Checkout(tmp_path)
+    # A pytest with processes of its own is no program for the server of warm commands.
+    made.environment["PATH"] = join_path(Path(sys.executable).parent, os.environ["PATH"])
     made.environment["PYTHONPATH"] = str(tmp_path)
     (tmp_path / "tests/support").mkdir(parents=True)
     shutil.copy2(ROOT / "tests/support/budget.py", tmp_path / "tests/support")
