@@ -1,16 +1,19 @@
 """A repository of one's own, with nothing of this checkout: only the wheel, beside the packages."""
 
+import json
 import os
 import shutil
 import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.support.checkouts import get_clean_environment, join_path, warm_commands
 from tests.support.installed import build_once
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
+from tests.support.serving.lines import serving
 from tests.support.tickets import write_tickets
 
 pytestmark = pytest.mark.slow
@@ -65,7 +68,7 @@ def router(built: Path, tmp_path_factory: pytest.TempPathFactory) -> OwnReposito
     base = tmp_path_factory.mktemp("own")
     environment = make_environment(base / "environment", built)
     made = OwnRepository(base / "my-router", environment)
-    tickets = write_tickets(base / "tickets.csv", 900)
+    tickets = write_export(base / "Fälle 2026.csv")
     made.init = made.run(  # type: ignore[attr-defined]
         "plumbline", "init", "my-router", "--data", str(tickets), cwd=base
     )
@@ -91,6 +94,16 @@ def fast(router: OwnRepository) -> OwnRepository:
     return made
 
 
+def write_export(path: Path) -> Path:
+    """Write tickets as a spreadsheet of Western Europe does: semicolons, and no UTF-8."""
+    rows = write_tickets(path, 900).read_text().replace(",", ";").splitlines()
+    rows[0] = "Nr.;Text der Anfrage;Zuständig"
+    for number in range(1, 900, 30):
+        rows[number] = rows[number].replace(";", ";für ", 1)
+    path.write_text("\r\n".join(rows) + "\r\n", encoding="cp1252")
+    return path
+
+
 def _keep_linear(params: Path) -> None:
     text = params.read_text()
     head, rest = text.split("  minilm:\n")
@@ -98,7 +111,7 @@ def _keep_linear(params: Path) -> None:
 
 
 def test_a_repository_of_one_s_own_runs_and_passes_its_tests(router: OwnRepository) -> None:
-    assert "label: 'queue', 3 classes" in router.init  # type: ignore[attr-defined]
+    assert "label: 'Zuständig', 3 classes" in router.init  # type: ignore[attr-defined]
     assert "skipped" in router.run("make", "test")
     first = router.run("make", "run")
     assert "promote: linear may be promoted" in first
@@ -114,6 +127,24 @@ def test_a_repository_of_one_s_own_runs_and_passes_its_tests(router: OwnReposito
     (router.path / "tests/behaviour.csv").write_text("text,label\nreset my password,billing\n")
     with pytest.raises(AssertionError, match="expected billing, found login"):
         router.run("make", "test")
+
+
+def test_what_it_was_trained_on_is_scored_checked_for_drift_and_asked(
+    router: OwnRepository,
+) -> None:
+    own, champion = router.path.parent / "Fälle 2026.csv", "models:/my-router@champion"
+    router.run("plumbline", "score", champion, str(own), "answers.jsonl")
+    lines = (router.path / "answers.jsonl").read_text(encoding="utf-8").splitlines()
+    answers = [json.loads(line) for line in lines]
+    assert [answer["label"] == answer["Zuständig"] for answer in answers].count(True) > 890
+    assert answers[0]["Text der Anfrage"].startswith("für ")
+    assert "stable" in router.run("plumbline", "drift", str(own))
+    here = SimpleNamespace(folder=router.path, environment=router.environment)
+    with serving(here, uri=champion) as server:
+        body = own.read_text(encoding="cp1252").encode()
+        _, _, said = server.ask("POST", "/invocations", body, content_type="text/csv")
+    asked = [answer["label"] for answer in json.loads(said)["predictions"]]
+    assert asked == [answer["label"] for answer in answers]
 
 
 def test_another_lock_runs_the_stages_again_and_a_comment_does_not(router: OwnRepository) -> None:
