@@ -11,6 +11,7 @@ from plumbline.bundle.seal_format import MAX_FILES, PACKAGE, SEAL
 from plumbline.contract.errors import BundleError
 
 MAX_BYTES = 16 << 30  # of all files of a bundle
+KINDS = {stat.S_IFLNK: "a link", stat.S_IFDIR: "a folder"}
 
 
 @contextmanager
@@ -20,30 +21,16 @@ def open_files(folder: Path, label: Path | None = None) -> Iterator[dict[str, Bu
     In errors the folder is called `label`.
     """
     label = label or folder
-    no_seal = f"{label}: there is no {SEAL}; train the candidate (dvc repro)"
     with ExitStack() as stack:
         try:
-            handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-            stack.callback(os.close, handle)
-            names = sorted(os.listdir(handle))  # noqa: PTH208  of the open folder, even if it is renamed meanwhile
+            names = {path.relative_to(folder).as_posix() for path in _list_paths(folder)}
             if SEAL not in names:
-                raise BundleError(no_seal)
-            places = {name: (name, handle) for name in names}
-            if PACKAGE in names and _is_folder(PACKAGE, handle):
-                inside = os.open(
-                    PACKAGE, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=handle
-                )
-                stack.callback(os.close, inside)
-                del places[PACKAGE]
-                for name in sorted(os.listdir(inside)):  # noqa: PTH208  as above
-                    places[f"{PACKAGE}/{name}"] = name, inside
-            if len(places) > MAX_FILES + 1:
-                raise BundleError(f"{label}: {len(places)} files; a bundle has at most {MAX_FILES}")
+                raise BundleError(f"{label}: there is no {SEAL}; train the candidate (dvc repro)")
+            if len(names) > MAX_FILES + 1:
+                raise BundleError(f"{label}: {len(names)} files; a bundle has at most {MAX_FILES}")
             files = {}
-            for name, place in places.items():
-                files[name] = stack.enter_context(_open_file(label / name, *place))
-        except (FileNotFoundError, NotADirectoryError):
-            raise BundleError(no_seal) from None
+            for name in sorted(names):
+                files[name] = stack.enter_context(_open_file(folder / name, label / name))
         except OSError as error:
             raise BundleError(f"{label}: cannot be read ({error.strerror})") from None
         total = sum(map(measure_file, files.values()))
@@ -63,34 +50,24 @@ def create_private_file(path: Path) -> BufferedWriter:
     return BufferedWriter(os.fdopen(os.open(path, flags, 0o400), "wb", 0))
 
 
-def _open_file(path: Path, name: str, folder: int) -> BufferedReader:
-    """Open a file of the open folder; in errors it is called `path`."""
-    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    kind = _name_kind(status.st_mode)
-    if kind:
-        raise BundleError(f"{path}: {kind} does not belong to a bundle")
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-    file = os.fdopen(os.open(name, flags, dir_fd=folder), "rb")
-    status = os.fstat(file.fileno())
-    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
-        file.close()
+def _list_paths(folder: Path) -> Iterator[Path]:
+    """Yield what is in a folder, and in its folder `predictor`."""
+    for path in folder.glob("*"):
+        if path.name == PACKAGE and path.is_dir() and not path.is_symlink():
+            yield from path.glob("*")
+        else:
+            yield path
+
+
+def _open_file(path: Path, label: Path) -> BufferedReader:
+    """Open a plain file that has no other name; in errors it is called `label`."""
+    status = path.lstat()
+    if not stat.S_ISREG(status.st_mode):
+        kind = KINDS.get(stat.S_IFMT(status.st_mode), "a device, pipe or socket")
+        raise BundleError(f"{label}: {kind} does not belong to a bundle")
+    if status.st_nlink != 1:
         raise BundleError(
-            f"{path}: hard-linked file ({status.st_nlink} names): a change through one name "
+            f"{label}: hard-linked file ({status.st_nlink} names): a change through one name "
             "changes all; copy it instead"
         )
-    return file
-
-
-def _is_folder(name: str, folder: int) -> bool:
-    return stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
-
-
-def _name_kind(mode: int) -> str:
-    """What a thing in a folder is, if it is not a plain file."""
-    if stat.S_ISREG(mode):
-        return ""
-    if stat.S_ISLNK(mode):
-        return "a link"
-    if stat.S_ISDIR(mode):
-        return "a folder"
-    return "a device, pipe or socket"
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")
