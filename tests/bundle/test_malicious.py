@@ -2,12 +2,9 @@
 
 import io
 import json
-import marshal
 import os
 import pickle
-import socket
 import struct
-import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -107,64 +104,34 @@ def archive(content: bytes, name: str = "data.pkl") -> bytes:
     return made.getvalue()
 
 
-def slip() -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as file:
-        about = tarfile.TarInfo("../" + CANARY)
-        file.addfile(about, io.BytesIO(b""))
-    return made.getvalue()
-
-
 PICKLE = pickle.dumps(Payload())
 CODE = f"open({CANARY!r}, 'w').close()\ndef load(folder, form=None): ...\n".encode()
 CONTENT = {
     "a pickle": ("model.pkl", PICKLE),
     "a checkpoint": ("model.pt", archive(PICKLE, "archive/data.pkl")),
-    "a pickle as .bin": ("model.bin", PICKLE),
     "a shared library": ("ops.so", b"\x7fELF" + b"\0" * 100),
-    "a template": ("chat.jinja", b"{{ ''.__class__ }}"),
-    "a shell script": ("run.sh", f"touch {CANARY}".encode()),
-    "no suffix": ("model", PICKLE),
     "a pickle renamed to JSON": ("weights.json", PICKLE),
-    "a text pickle renamed to JSON": ("weights.json", pickle.dumps(Payload(), protocol=0)),
     "a pickle renamed to safetensors": ("model.safetensors", PICKLE),
     "a pickle renamed to ONNX": ("model.onnx", PICKLE),
     "a pickle renamed to Python": ("predictor.py", PICKLE),
-    "a tar that slips out": ("weights.json", slip()),
-    "bytecode": (
-        "predictor.py",
-        b"\xa7\r\r\n" + b"\0" * 12 + marshal.dumps(compile(CODE, "x", "exec")),
-    ),
     "Python with a NUL": ("predictor.py", b"# \0\n" + CODE),
     "Python in another encoding": (
         "predictor.py",
         "# -*- coding: utf-7 -*-\n# é".encode("latin-1") + CODE,
     ),
     "a lying length": ("model.safetensors", tensors({"w": tensor()}, length=2**62)),
-    "a length beyond the file": ("model.safetensors", tensors({"w": tensor()}, length=4000)),
-    "a file of a few bytes": ("model.safetensors", b"\1\0"),
-    "a header that is no object": ("model.safetensors", tensors(b"[1, 2]")),
     "tensors that overlap": (
         "model.safetensors", tensors({"a": tensor(), "b": tensor(span=(4, 12))}, b"\0" * 12)
     ),
-    "an unknown dtype": ("model.safetensors", tensors({"w": tensor("OBJECT")})),
     "a pickle behind the tensors": (
         "model.safetensors",
         tensors({"w": tensor()}, b"\0" * 8 + PICKLE),
     ),
-    "a pickle in the metadata": (
-        "model.safetensors",
-        tensors({"w": tensor(), "__metadata__": {"pickle": [1]}}),
-    ),
     "auto_map": ("config.json", b'{"auto_map": {"AutoModel": "evil.Model"}}'),
-    "trust_remote_code": ("config.json", b'{"text": [{"trust_remote_code": true}]}'),
     "a target to build": ("config.json", b'{"_target_": "os.system", "command": "touch canary"}'),
-    "jsonpickle": ("config.json", b'{"py/object": "os.system"}'),
     "NaN": ("weights.json", b'{"slope": NaN, "intercept": 1.0}'),
-    "a number without bounds": ("weights.json", b'{"slope": 1e999, "intercept": 1.0}'),
     "a key that occurs twice": ("weights.json", b'{"slope": 2.0, "slope": 3.0}'),
     "JSON that is nested without end": ("weights.json", b"[" * 100_000 + b"]" * 100_000),
-    "JSON that is cut off": ("weights.json", b'{"slope": 2.0'),
     "text that is no UTF-8": ("weights.json", b'{"slope": "\xff"}'),
 }  # fmt: skip
 
@@ -198,10 +165,8 @@ SEALS: dict[str, bytes | dict[str, Any]] = {
     **{
         f"a file called {name!r:.20}": _rename(name)
         for name in (
-            "../weights.json", "/etc/passwd", "a/b.json", "..", ".hidden.json", "-rf.json",
-            "a\0.json", "a\n.json", "$(id).json", "`id`.json", "a\\b.json", "a\u202ejson.json",
-            "\N{PILE OF POO}.json", "CON:", bundle.SEAL,
-            "x" * 300,
+            "../weights.json", "/etc/passwd", "a/b.json", ".hidden.json", "-rf.json", "a\n.json",
+            "a\u202ejson.json", bundle.SEAL, "x" * 300,
         )
     },
     "names that clash": {"files": dict.fromkeys(("predictor.py", "a.json", "A.json"), "0" * 64)},
@@ -211,21 +176,14 @@ SEALS: dict[str, bytes | dict[str, Any]] = {
     "no predictor": {"files": {}},
     "a digest that is none": {"files": {"predictor.py": "0" * 63 + "G"}},
     "another key": {"auto_map": {}},
-    "another format": {"format": 99},
-    "a format that is true": {"format": True},
     "a task that is a path": {"task": "../../etc"},
-    "a candidate that is an option": {"candidate": "-rf"},
     "a signature of another form": {
         "signature": {"inputs": [{"name": "x"}], "outputs": [], "params": []}
     },
     "an example of other columns": {"example": {"z": [1.0]}},
     "a source of other keys": {"source": {"code": "x"}},
-    "a source with no name": {"source": {"columns": {"x": ""}}},
-    "a source of another encoding": {"source": {"encoding": "utf-7"}},
     "no object": b"[]",
-    "no JSON": b"{",
     "a key that occurs twice": b'{"format": 2, "format": 2}',
-    "nested without end": b'{"a":' * 50_000,
     "two megabytes": b" " * (2 << 20),
 }  # fmt: skip
 
@@ -250,12 +208,6 @@ def a_link(folder: Path) -> str:
     return "weights.json: a link"
 
 
-def a_linked_seal(folder: Path) -> str:
-    (folder / bundle.SEAL).rename(folder.parent / "seal.json")
-    (folder / bundle.SEAL).symlink_to(folder.parent / "seal.json")
-    return "bundle.json: a link"
-
-
 def a_hard_link(folder: Path) -> str:
     os.link(folder / "weights.json", folder.parent / "elsewhere.json")
     return "weights.json: hard-linked file \\(2 names\\)"
@@ -264,13 +216,6 @@ def a_hard_link(folder: Path) -> str:
 def a_pipe(folder: Path) -> str:
     (folder / "weights.json").unlink()
     os.mkfifo(folder / "weights.json")
-    return "weights.json: a device, pipe or socket"
-
-
-def a_socket(folder: Path) -> str:
-    (folder / "weights.json").unlink()
-    with socket.socket(socket.AF_UNIX) as made:
-        made.bind(os.path.relpath(folder / "weights.json"))
     return "weights.json: a device, pipe or socket"
 
 
@@ -302,11 +247,6 @@ def a_byte(folder: Path) -> str:
     return "model.safetensors: changed"
 
 
-def other_code(folder: Path) -> str:
-    (folder / "predictor.py").write_bytes(CODE)
-    return "predictor.py: changed"
-
-
 def a_hundred_files(folder: Path) -> str:
     for number in range(100):
         (folder / f"{number}.json").write_text("{}")
@@ -314,9 +254,8 @@ def a_hundred_files(folder: Path) -> str:
 
 
 DISK = (
-    a_link, a_linked_seal, a_hard_link, a_pipe, a_socket, a_folder, a_file_more, a_file_less,
-    another_case, a_byte,
-    other_code, a_hundred_files,
+    a_link, a_hard_link, a_pipe, a_folder, a_file_more, a_file_less, another_case, a_byte,
+    a_hundred_files,
 )  # fmt: skip
 
 
@@ -351,7 +290,6 @@ def test_words_of_a_vocabulary_are_no_orders(sealed: Path) -> None:
 @pytest.mark.parametrize(
     ("made", "reason"),
     [
-        (external("../../etc/passwd"), "escapes model directory"),
         (external("/etc/passwd"), "Absolute path not allowed"),
         (graph(domain="evil.ops", operator="Run"), "No opset import for domain 'evil.ops'"),
         (graph(domain="com.microsoft", operator="EPContext"), "not compatible with any"),

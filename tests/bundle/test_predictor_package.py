@@ -10,14 +10,14 @@ from typing import Any
 import mlflow
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.racing import TASK, rehearse
+from tests.support.racing import TASK
 from tests.support.serving.lines import Lines, register_as_measured, serving
 from tests.support.serving.models import line_task
 
 from plumbline import bundle
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.task import Task
-from plumbline.process.files import digest_path, write_json
+from plumbline.process.files import digest_path
 
 CODE = {
     "__init__.py": "from .answers import load\n",
@@ -89,17 +89,6 @@ def remove_a_module(folder: Path) -> str:
     return "predictor/Words.py: missing"
 
 
-def plant_bytecode(folder: Path) -> str:
-    (folder / "predictor/__pycache__").mkdir()
-    return "predictor/__pycache__: a folder"
-
-
-def link_a_module(folder: Path) -> str:
-    (folder / "predictor/Words.py").rename(folder.parent / "Words.py")
-    (folder / "predictor/Words.py").symlink_to(folder.parent / "Words.py")
-    return "predictor/Words.py: a link"
-
-
 def link_the_folder(folder: Path) -> str:
     (folder / "predictor").rename(folder.parent / "elsewhere")
     (folder / "predictor").symlink_to(folder.parent / "elsewhere")
@@ -130,8 +119,6 @@ def seal_other_kinds(folder: Path) -> str:
         change_a_module,
         add_a_module,
         remove_a_module,
-        plant_bytecode,
-        link_a_module,
         link_the_folder,
         add_a_file_in_front,
         remove_the_first_module,
@@ -182,12 +169,3 @@ def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
     module.write_text("WORDS = ()\n", encoding="utf-8")
     with pytest.raises(BundleError, match=r"predictor/Words\.py: changed"):
         bundle.verify(module.parents[1])
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # as above
-def test_its_package_answers_in_a_clean_process(sealed: Path, task: Task, tmp_path: Path) -> None:
-    golden = tmp_path / "golden.json"
-    write_json(golden, {"inputs": {"x": [1.0]}, "params": {}, "outputs": {"y": [3.0]}})
-    asked = rehearse(sealed, golden, task)
-    assert asked.problems == []

@@ -3,10 +3,7 @@
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-import pydantic
-from pydantic import BaseModel, ConfigDict, StringConstraints, ValidationError
+from typing import Any
 
 from plumbline.bundle import strict
 from plumbline.contract import layout
@@ -23,51 +20,12 @@ FILE_NAME = re.compile(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,98}[A-Za-z0-9]|predictor/[A-Za-z_]\w{0,98}\.py", re.ASCII
 )
 DIGEST = re.compile(r"[0-9a-f]{64}", re.ASCII)
-Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,99}$")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-
-
-class _Part(BaseModel):
-    """A part of a seal; it holds these keys and no others."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Field(_Part):
-    name: Name
-    type: str | dict[str, Any]
-    required: bool
-
-
-class _Param(_Part):
-    name: Name
-    type: str | dict[str, Any]
-    default: Any
-
-
-class _Signature(_Part):
-    inputs: list[_Field]
-    outputs: list[_Field]
-    params: list[_Param]
-
-
-class _Source(_Part):
-    columns: dict[Name, Name] = {}
-    encoding: Literal["replace", "refuse"] = "replace"
-
-
-class _Seal(_Part):
-    format: Literal[2]
-    task: Word
-    candidate: Word
-    signature: _Signature
-    example: dict[str, Annotated[list[Any], pydantic.Field(min_length=1)]]
-    files: Annotated[dict[str, str], pydantic.Field(max_length=MAX_FILES)]
-    source: _Source = _Source()
 
 
 def parse_seal(raw: bytes, path: Path) -> dict[str, Any]:
     """Parse the seal in `raw`; BundleError, naming `path`, if `seal` does not write such a one."""
+    from pydantic import ValidationError  # slow to load, and --help comes here
+
     try:
         return _check_seal(strict.parse_json(raw))
     except ValidationError as error:
@@ -94,12 +52,9 @@ def parse_signature(sealed: Mapping[str, Any]) -> Signature:
 
 
 def _check_seal(sealed: Any) -> dict[str, Any]:
-    is_object = isinstance(sealed, dict)
-    if is_object and (sealed.get("format") != FORMAT or type(sealed["format"]) is not int):
-        raise ValueError(
-            f"bundle format {sealed.get('format')!r}; this version of plumbline reads {FORMAT}"
-        )
-    seal = _Seal.model_validate(sealed)
+    from plumbline.bundle.seal_model import Seal
+
+    seal = Seal.model_validate(sealed)
     _check_files(seal.files)
     names = {field.name for field in seal.signature.inputs}
     required = {field.name for field in seal.signature.inputs if field.required}
@@ -110,6 +65,7 @@ def _check_seal(sealed: Any) -> dict[str, Any]:
 
 
 def _check_files(files: Mapping[str, str]) -> None:
+    _expect(len(files) <= MAX_FILES, f"files: {len(files)} files; at most {MAX_FILES} are allowed")
     for name, digest in files.items():
         _expect(
             FILE_NAME.fullmatch(name) and ".." not in name and name != SEAL,
