@@ -48,7 +48,6 @@ KNOWN = {
 # In units of the signal, a path, and names: of no limit.
 OF_THE_DATA = {
     "validation.max_abs_signal",
-    "validation.max_peak_error_hz",
     "validation.warnings",
 }
 

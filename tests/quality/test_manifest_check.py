@@ -18,8 +18,7 @@ from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK as TEXTS
-from tasks.signal_extraction.data import Realisations, read_realisations
-from tasks.signal_extraction.data.storage import write_realisations
+from tasks.signal_extraction.data.windows import read_windows, write_windows
 from tasks.signal_extraction.task import TASK as SIGNALS
 
 
@@ -150,9 +149,9 @@ def test_answers_of_signals_that_are_exchanged_are_named(
     params = small_params()
     ingest(params, SIGNALS)
     validate(params, SIGNALS)
-    before = read_realisations(layout.EXAMPLES, split)
+    before = read_windows(layout.EXAMPLES, split)
     components = np.ascontiguousarray(before.components[:, ::-1])
-    write_realisations(layout.EXAMPLES, split, Realisations(before.ids, before.signals, components))
+    write_windows(layout.EXAMPLES, split, before.signals, components)
     seal_source()
     with pytest.raises(DataError, match=rf"{split}, row 1 .*: answer is '\w+…?' there and"):
         validate(params, SIGNALS)

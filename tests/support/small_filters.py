@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.yaml_file import load_yaml
-from tasks.filter_design.data import Specification, ingest
+from tasks.filter_design.data import ingest
+from tasks.filter_design.data.specifications import Specification
 from tasks.filter_design.params import FilterParams
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = {"train": 60, "validation": 40, "test": 120}
 KINDS = ("low-pass", "high-pass", "band-pass")
-EASY: dict[str, Any] = {"order": 5, "max_loss_db": 1.0, "min_attenuation_db": 25.0}
+EASY: dict[str, Any] = {"max_loss_db": 1.0, "min_attenuation_db": 25.0, "q_inductor": 80.0}
 EDGES = {
     "low-pass": ((3.0e7,), (5.0e7,)),
     "high-pass": ((5.0e7,), (3.0e7,)),
@@ -48,19 +49,8 @@ def write_examples(params: FilterParams, folder: Path) -> Path:
 def build_specification(kind: str = "low-pass", **values: Any) -> Specification:
     """A specification of 50 ohm that can be met."""
     pass_hz, stop_hz = EDGES[kind]
-    chosen = EASY | {"order": 3 if kind == "band-pass" else 5} | values
-    return Specification(
-        kind=kind,
-        pass_hz=chosen.get("pass_hz", pass_hz),
-        stop_hz=chosen.get("stop_hz", stop_hz),
-        max_loss_db=chosen["max_loss_db"],
-        min_attenuation_db=chosen["min_attenuation_db"],
-        order=chosen["order"],
-        z0_ohm=chosen.get("z0_ohm", 50.0),
-        q_inductor=chosen.get("q_inductor", 80.0),
-        q_capacitor=chosen.get("q_capacitor", 1000.0),
-        series=chosen.get("series", "E24"),
-    )
+    chosen = {"pass_hz": pass_hz, "stop_hz": stop_hz, "order": 3 if kind == "band-pass" else 5}
+    return Specification(kind=kind, **EASY | chosen | values)
 
 
 def draw_random_values(num_parts: int, random: np.random.Generator) -> np.ndarray:

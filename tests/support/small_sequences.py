@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
-from tasks.sequence_bayes.data import SequencePrior, ingest
+from tasks.sequence_bayes.data import ingest
+from tasks.sequence_bayes.data.prior import SequencePrior
 from tasks.sequence_bayes.params import SequenceParams
 
 ROOT = Path(__file__).resolve().parents[2]

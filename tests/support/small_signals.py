@@ -8,7 +8,8 @@ from tests.support.questions import Facts, ask_gate
 from plumbline.contract.records import Leak
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import gates
-from tasks.signal_extraction.data import Setting, ingest
+from tasks.signal_extraction.data import ingest
+from tasks.signal_extraction.data.setting import Setting
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.task import TASK
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import Name, Params, SeededConfig, StrictModel, Validation
+from plumbline.contract.params import Name, Params, SeededConfig, StrictModel
 from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0, le=1e6)]
@@ -62,13 +62,6 @@ class BernoulliData(Sequences):
     kind: Literal["bernoulli"]
     ones: Positive
     zeros: Positive
-
-
-class SequenceLimits(Validation):
-    """What sequences must be."""
-
-    # A split's mean log probability may be this many standard errors from what the prior says.
-    max_surprise: Annotated[float, Field(gt=0)]
 
 
 class RuleConfig(TunableConfig):
@@ -131,7 +124,6 @@ class SequenceParams(Params):
 
     task: Literal["sequence_bayes"]
     data: Data
-    validation: SequenceLimits
     candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
 
     @model_validator(mode="after")

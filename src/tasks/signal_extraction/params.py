@@ -53,10 +53,9 @@ class NoisyMixture(StrictModel):
 
 
 class SignalLimits(Validation):
-    """What realisations must be."""
+    """What windows must be."""
 
     max_abs_signal: Positive
-    max_peak_error_hz: Positive  # between a component's spectral peak and its named frequency
 
 
 class FirConfig(TunableConfig):

@@ -26,17 +26,10 @@ from plumbline.contract.task import SPLITS
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from tasks.filter_design.data import (
-    Specification,
-    list_columns,
-    list_rows,
-    parse_columns,
-    read_designs,
-    read_specifications,
-    shuffle_labels,
-    write_specifications,
-)
+from tasks.filter_design.data import list_rows, shuffle_labels
 from tasks.filter_design.data.generated import draw_specifications
+from tasks.filter_design.data.specifications import Specification, accept_columns, list_columns
+from tasks.filter_design.data.storage import read_designs, read_specifications, write_specifications
 from tasks.filter_design.data.theorem import compute_limit, is_possible
 from tasks.filter_design.expectations import find_leaks
 from tasks.filter_design.params import FilterParams
@@ -74,8 +67,7 @@ def test_rows_are_impossible_by_as_much_as_params_say() -> None:
 
 def test_every_row_is_one_that_the_predictor_accepts() -> None:
     rows = draw(300)
-    assert len(read_specs(list_columns(rows))) == 300
-    assert parse_columns(list_columns(rows)) == rows
+    assert accept_columns(list_columns(rows)) == rows
     assert {one.series for one in rows} == {"E12", "E24", "E96"}
     assert {one.kind for one in rows} == {"low-pass", "high-pass", "band-pass"}
     for one in rows:
@@ -172,13 +164,6 @@ def test_nearly_equal_specifications_are_counted(
     assert leaks["exact", "test"].num_leaked == 0
 
 
-def test_a_row_that_the_predictor_refuses_is_rejected(accepted: FilterParams) -> None:
-    test = read_specifications(layout.EXAMPLES, "test")
-    seal_changed_test([replace(test[0], q_inductor=0.0), *test[1:]])
-    with pytest.raises(RejectedError, match="readable:"):
-        validate(accepted, TASK)
-
-
 def test_too_many_impossible_masks_are_rejected(accepted: FilterParams) -> None:
     test = read_specifications(layout.EXAMPLES, "test")
     seal_changed_test([replace(one, min_attenuation_db=250.0) for one in test])
@@ -202,17 +187,18 @@ def test_shuffled_designs_stay_within_kind_and_order(tmp_path: Path) -> None:
     assert list(before["ratios"]) != list(after["ratios"])
 
 
-@pytest.mark.parametrize("name", ["test.parquet", "train.designs.parquet"])
-def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "read"),
+    [
+        ("test.parquet", lambda examples: list_rows(examples, "test")),
+        ("train.designs.parquet", lambda examples: read_designs(examples, "train")),
+    ],
+)
+def test_damaged_examples_are_named(tmp_path: Path, name: str, read: Callable[[Path], Any]) -> None:
     examples = write_examples(build_params(), tmp_path)
     (examples / name).write_bytes(b"\x00")
     with pytest.raises(DataError, match=f"{name}: cannot be read .*run `dvc repro ingest`"):
-        read_everything(examples)
-
-
-def read_everything(examples: Path) -> None:
-    list_rows(examples, "test")
-    read_designs(examples, "train")
+        read(examples)
 
 
 def list_cells(rows: list[Specification]) -> dict[str, list[Any]]:
@@ -257,8 +243,10 @@ def test_specifications_of_a_file_are_divided_by_their_digest(tmp_path: Path, en
     assert min(len(part) for part in parts.values()) > 3
 
 
-def test_cells_that_are_empty_have_the_defaults(tmp_path: Path) -> None:
+def test_cells_without_a_number_have_the_defaults(tmp_path: Path) -> None:
+    """The predictor takes NaN as left out, and so must the specification that judges it."""
     rows = draw(60)
+    rows[1] = replace(rows[1], q_inductor=math.nan)
     path = write_source(rows, tmp_path / "own.csv")
     text = path.read_text().splitlines()
     cells = text[1].split(",")
@@ -266,46 +254,23 @@ def test_cells_that_are_empty_have_the_defaults(tmp_path: Path) -> None:
     path.write_text("\n".join([text[0], ",".join(cells), *text[2:]]))
     examples = write_examples(build_file_params(path), tmp_path)
     everything = [one for split in SPLITS for one in read_specifications(examples, split)]
-    values = (50.0, 100.0, 1000.0)
-    defaults = [
-        one for one in everything if (one.z0_ohm, one.q_inductor, one.q_capacitor) == values
-    ]
-    assert [(one.order, one.series) for one in defaults] == [(None, "E24")]
-
-
-@pytest.mark.parametrize("ending", ["csv", "jsonl"])
-@pytest.mark.parametrize(
-    ("name", "default"), [("z0_ohm", 50.0), ("q_inductor", 100.0), ("q_capacitor", 1000.0)]
-)
-def test_a_cell_that_is_not_a_number_has_the_default(
-    tmp_path: Path, ending: str, name: str, default: float
-) -> None:
-    """The predictor takes NaN as left out, and so must the specification that judges it."""
-    rows = draw(60)
-    rows[0] = replace(rows[0], **{name: float("nan")})
-    path = write_source(rows, tmp_path / f"own.{ending}")
-    examples = write_examples(build_file_params(path), tmp_path)
-    everything = [one for split in SPLITS for one in read_specifications(examples, split)]
-    assert replace(rows[0], **{name: default}) in everything
+    defaults = {"order": None, "z0_ohm": 50.0, "q_inductor": 100.0, "q_capacitor": 1000.0}
+    assert replace(rows[0], **defaults, series="E24") in everything
+    assert replace(rows[1], q_inductor=100.0) in everything
 
 
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("order", "4", "row .*: order: "),
+        ("order", "4", "own.csv, row .*: order: "),
         ("max_loss_db", "one", "row .*: max_loss_db: "),
         ("stop_hz", "1", "row .*: stop_hz: "),
-        ("series", "E7", "row .*: series: "),
-        ("kind", "notch", "row .*: kind: "),
-        ("q_inductor", "0", "row .*: q_inductor: "),
-        ("pass_hz", "1e8 100000000.00001", "row .*: pass_hz: .* less than 0.1 % apart"),
     ],
 )
 def test_a_row_of_a_file_that_cannot_be_meant_is_named(
     tmp_path: Path, name: str, value: str, message: str
 ) -> None:
-    kind = "band-pass" if " " in value else "low-pass"
-    table = list_cells([build_specification(kind)])
+    table = list_cells([build_specification()])
     table[name] = [value]
     path = tmp_path / "own.csv"
     pd.DataFrame(table).to_csv(path, index=False)
@@ -326,15 +291,10 @@ def build_generated_params(**changes: Any) -> FilterParams:
     "changes",
     [
         {"pass_hz": {"low": 1e11, "high": 1e12}},
-        {"pass_hz": {"low": 1.0, "high": 3.0}},
         {"stop_ratio": {"low": 1.00001, "high": 1.2}, "max_loss_db": {"low": 8.0, "high": 9.0}},
-        {"stop_ratio": {"low": 50.0, "high": 2000.0}},
-        {"stop_ratio": {"low": 1.5, "high": 1e6}, "kinds": {"band-pass": 1.0}},
-        {"bandwidth": {"low": 2e-3, "high": 2.1e-3}, "kinds": {"band-pass": 1.0}},
         {"bandwidth": {"low": 2e-3, "high": 31.0}, "kinds": {"band-pass": 1.0}},
         {"max_loss_db": {"low": 0.001, "high": 100.0}, "slack_db": {"low": 0.1, "high": 200.0}},
         {"q_inductor": {"low": 1.0, "high": 1e7}, "q_capacitor": {"low": 1.0, "high": 1e7}},
-        {"z0_ohm": [1e-3, 1e6]},
     ],
 )
 def test_ranges_at_the_ends_of_the_predictors_give_rows_that_it_accepts(
@@ -345,44 +305,35 @@ def test_ranges_at_the_ends_of_the_predictors_give_rows_that_it_accepts(
     assert len(read_specs(list_columns(rows))) == 50
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        (
-            {"stop_ratio": {"low": 1.01, "high": 1.02}, "orders": [3], "impossible": 0.0},
-            "dB is less than 6 dB; change stop_ratio",
-        ),
-        (
-            {"stop_ratio": {"low": 1000.0, "high": 2000.0}, "orders": [7]},
-            "min_attenuation_db: expected a number from 0.001 to 300, found .*; change stop_ratio",
-        ),
-    ],
-)
-def test_ranges_that_give_no_row_are_named(
-    tmp_path: Path, changes: dict[str, Any], message: str
-) -> None:
-    params = build_generated_params(kinds={"low-pass": 1.0}, open_order=0.0, **changes)
-    found = f"data.generated: 1000 specifications in a row cannot be used, .*{message}"
-    with pytest.raises(DataError, match=found):
+def test_ranges_that_give_no_row_are_named(tmp_path: Path) -> None:
+    params = build_generated_params(
+        kinds={"low-pass": 1.0},
+        open_order=0.0,
+        orders=[3],
+        impossible=0.0,
+        stop_ratio={"low": 1.01, "high": 1.02},
+    )
+    message = "1000 specifications in a row cannot be used, .*less than 6 dB; change stop_ratio"
+    with pytest.raises(DataError, match=message):
         write_examples(params, tmp_path)
 
 
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        (("data", "generated", "z0_ohm"), [1e7], "less than or equal to 1000000"),
-        (("data", "split"), {"validation": 0.1, "test": 0.2}, "split: is set where source"),
-        (("data", "generated"), None, "generated: is set where source"),
-        (("data", "generated", "slack_db"), {"low": 6.0, "high": 1.0}, "exchange them"),
-        (("data", "generated", "stop_ratio"), {"low": 1.0, "high": 2.0}, "must be above 1"),
-        (("control", "candidates"), ["textbook"], "learns from no design of train"),
+        ("data.generated.z0_ohm", [1e7], "less than or equal to 1000000"),
+        ("data.split", {"validation": 0.1, "test": 0.2}, "split: is set where source"),
+        ("data.generated", None, "generated: is set where source"),
+        ("data.generated.slack_db", {"low": 6.0, "high": 1.0}, "exchange them"),
+        ("data.generated.stop_ratio", {"low": 1.0, "high": 2.0}, "must be above 1"),
+        ("control.candidates", ["textbook"], "learns from no design of train"),
     ],
 )
-def test_params_that_cannot_be_meant(path: tuple[str, ...], value: object, message: str) -> None:
-    values = list_values()
-    section = values
-    for key in path[:-1]:
+def test_params_that_cannot_be_meant(path: str, value: object, message: str) -> None:
+    values = section = list_values()
+    *parents, last = path.split(".")
+    for key in parents:
         section = section[key]
-    section[path[-1]] = value
+    section[last] = value
     with pytest.raises(ValueError, match=message):
         FilterParams.model_validate(values)

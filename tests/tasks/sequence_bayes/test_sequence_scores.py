@@ -11,8 +11,9 @@ from tests.support.small_sequences import build_params, list_values, write_examp
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
-from tasks.sequence_bayes.data import SequencePrior, read_prior
 from tasks.sequence_bayes.data.exact import compute_predictive
+from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data.storage import read_prior
 from tasks.sequence_bayes.params import SequenceParams
 from tasks.sequence_bayes.predictor import Rollouts, compute_entropy, estimate_epistemic
 from tasks.sequence_bayes.scoring import (

@@ -8,12 +8,7 @@ import pytest
 from tests.support.small_signals import asked, small_params, write_examples
 
 from plumbline.contract.task import Columns, Predictor
-from tasks.signal_extraction.data import (
-    Realisations,
-    read_realisations,
-    read_windows,
-    storage,
-)
+from tasks.signal_extraction.data.windows import read_windows, write_windows
 from tasks.signal_extraction.models.fir import solve_filters
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.predictor import Filters, Row
@@ -83,17 +78,17 @@ def test_less_than_the_floor_is_too_good_to_be_true(
     assert ("too good to be true" in gate.reason) == (status == "fail")
 
 
-def test_a_realisation_on_both_sides_is_refused_by_leakage(tmp_path: Path) -> None:
+def test_a_window_on_both_sides_is_refused_by_leakage(tmp_path: Path) -> None:
     params = small_params()
     examples = write_examples(params, tmp_path)
     leaks = TASK.expectations.find_leaks(params, examples)
     assert asked("leakage", params, leaks=leaks).status == "pass"
-    train = read_realisations(examples, "train")
-    signals, components = train.signals[:60], train.components[:60]
-    for ids in (train.ids[:60], [f"other{number}" for number in range(60)]):
-        storage.write_realisations(examples, "validation", Realisations(ids, signals, components))
-        leaks = TASK.expectations.find_leaks(params, examples)
-        assert asked("leakage", params, leaks=leaks).status == "fail", "a copy, whatever its name"
+    train = read_windows(examples, "train")
+    write_windows(examples, "validation", train.signals[:60], train.components[:60])
+    leaks = TASK.expectations.find_leaks(params, examples)
+    assert [leak.num_leaked for leak in leaks] == [60, 0]
+    assert "also in train" in leaks[0].examples[0]
+    assert asked("leakage", params, leaks=leaks).status == "fail"
 
 
 @pytest.mark.slow

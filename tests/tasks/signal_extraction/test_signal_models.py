@@ -17,7 +17,8 @@ from plumbline.contract.epoch_batches import EpochBatches
 from plumbline.contract.task import SPLITS
 from plumbline.training import fitting
 from plumbline.training.loop import TrainingLoop
-from tasks.signal_extraction.data import Windows, read_inputs, read_windows
+from tasks.signal_extraction.data import read_inputs
+from tasks.signal_extraction.data.windows import Windows, read_windows
 from tasks.signal_extraction.models import build_learner, compare_export
 from tasks.signal_extraction.models.batches import build_batches
 from tasks.signal_extraction.models.extractor import Extractor
@@ -62,7 +63,6 @@ def _chunked() -> tuple[Extractor, EpochBatches]:
     random = np.random.default_rng(1)
     made = Windows(
         HONEST,
-        ["r"] * 40,
         random.normal(size=(40, 40)),
         random.normal(size=(40, 4, 40)),
     )

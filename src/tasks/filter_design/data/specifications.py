@@ -9,18 +9,7 @@ from typing import Any
 
 from tasks.filter_design.predictor.rows import ORDERS, Spec, read_specs
 
-COLUMNS = (
-    "kind",
-    "pass_hz",
-    "stop_hz",
-    "max_loss_db",
-    "min_attenuation_db",
-    "order",
-    "z0_ohm",
-    "q_inductor",
-    "q_capacitor",
-    "series",
-)
+COLUMNS = tuple(Spec.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
@@ -87,16 +76,3 @@ def find_refusal(specification: Specification) -> str | None:
     except ValueError as error:
         return str(error).removeprefix("row 0: ")
     return None
-
-
-def parse_columns(columns: Mapping[str, Sequence[Any]]) -> list[Specification]:
-    """Return the specifications that complete columns hold, in order, accepted or not."""
-    rows = zip(*(columns[name] for name in COLUMNS), strict=True)
-    return [_parse_row(dict(zip(COLUMNS, row, strict=True))) for row in rows]
-
-
-def _parse_row(row: dict[str, Any]) -> Specification:
-    order = row["order"]
-    is_open = order is None or order != order  # NaN, in a table
-    edges = {name: tuple(map(float, row[name])) for name in ("pass_hz", "stop_hz")}
-    return Specification(**row | edges | {"order": None if is_open else int(order)})

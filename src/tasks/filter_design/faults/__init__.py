@@ -8,7 +8,7 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline_selftest.protocol import Fault, FaultSite
-from tasks.filter_design.data import read_specifications, write_specifications
+from tasks.filter_design.data.storage import read_specifications, write_specifications
 
 HERE = Path(__file__).parent
 PARAMS = HERE / "params.yaml"

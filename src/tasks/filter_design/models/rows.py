@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plumbline.contract.errors import DataError
-from tasks.filter_design.data import read_designs, read_inputs
+from tasks.filter_design.data.storage import read_designs, read_inputs
 from tasks.filter_design.predictor.ladder import NUM_PASS, NUM_STOP, TOPOLOGIES, Ladder
 from tasks.filter_design.predictor.networks import (
     MAX_VALUES,

@@ -6,28 +6,13 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.records import Bound
-from plumbline.contract.task import Columns, Predictor
-from tasks.filter_design.data import name_rows, read_specifications
+from plumbline.contract.task import Predictor
+from tasks.filter_design.data.storage import name_rows, read_specifications
 from tasks.filter_design.data.theorem import is_possible_on_grid
 from tasks.filter_design.params import FilterParams
 from tasks.filter_design.predictor import TextbookPredictor
 
 DEFAULT_CALLS = 64
-
-
-class CountedBaseline:
-    """The textbook, or random values around it, with a number of calls for each design."""
-
-    forms = ("exact",)
-
-    def __init__(self, strategy: str, calls: int) -> None:
-        self._search = TextbookPredictor(strategy)
-        self._calls = calls
-
-    def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
-        """Answer every row with so many calls of the simulator, or fewer if so asked."""
-        budget = min(self._calls, params.get("budget") or self._calls)
-        return self._search.predict(columns, **params | {"budget": budget})
 
 
 def build_baselines(params: FilterParams, examples: Path) -> dict[str, Predictor]:
@@ -36,11 +21,12 @@ def build_baselines(params: FilterParams, examples: Path) -> dict[str, Predictor
     They have as many calls as `evaluation.budget.cost` leaves a candidate, or DEFAULT_CALLS.
     """
     calls = int(params.evaluation.budget.cost or DEFAULT_CALLS)
-    return {
-        "textbook search": CountedBaseline("textbook", calls),
-        "random search": CountedBaseline("random", calls),
-        "textbook, one call": CountedBaseline("textbook", 1),
+    baselines: dict[str, Any] = {
+        "textbook search": TextbookPredictor("textbook", calls),
+        "random search": TextbookPredictor("random", calls),
+        "textbook, one call": TextbookPredictor("textbook", 1),
     }
+    return baselines
 
 
 def compute_bound(params: FilterParams, examples: Path, split: str) -> Bound:

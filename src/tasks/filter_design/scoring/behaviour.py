@@ -9,18 +9,11 @@ import numpy as np
 
 from plumbline.contract.records import Case
 from plumbline.contract.task import Predictor
-from tasks.filter_design.data import (
-    Specification,
-    list_columns,
-    read_specifications,
-)
-from tasks.filter_design.data.specifications import find_refusal
+from tasks.filter_design.data.specifications import Specification, find_refusal, list_columns
+from tasks.filter_design.data.storage import read_specifications
 from tasks.filter_design.data.theorem import compute_limit
 from tasks.filter_design.params import FilterParams
-from tasks.filter_design.scoring.judgement import (
-    iterate_answers,
-    judge_specifications,
-)
+from tasks.filter_design.scoring.judgement import iterate_answers, judge_specifications
 
 NUM_ROWS = 48
 DECADE = 10.0

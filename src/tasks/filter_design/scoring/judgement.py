@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plumbline.contract.task import Predictor
-from tasks.filter_design.data import Specification, list_columns
+from tasks.filter_design.data.specifications import Specification, list_columns
 from tasks.filter_design.scoring.oracle import (
     NANO,
     PICO,
@@ -19,7 +19,7 @@ from tasks.filter_design.scoring.oracle import (
 )
 
 NUM_DESIGNS = 3  # that a predictor may return for a row
-WORST_DB = -400.0  # the margin where no design is a ladder of standard parts
+WORST_DB = -400.0
 # The preferred numbers of IEC 60063, written apart from those of the predictor.
 TOLERANCE = 1e-6  # of a value, that units may cost
 _E24 = "10 11 12 13 15 16 18 20 22 24 27 30 33 36 39 43 47 51 56 62 68 75 82 91"  # tenths
@@ -33,8 +33,7 @@ NUMBERS = {
 class Verdict(NamedTuple):
     """The best design of one answer."""
 
-    ladder: LadderDesign | None  # None: no design is a ladder of standard parts
-    margin_db: float
+    margin_db: float  # WORST_DB where no design is a ladder of standard parts
     claims_met: bool
     calls: float  # of the simulator
 
@@ -71,15 +70,15 @@ def judge_answer(specification: Specification, answer: Mapping[str, Any]) -> Ver
     designs = answer["designs"]
     if len(designs) > NUM_DESIGNS:
         raise ValueError(f"{len(designs)} designs; {NUM_DESIGNS} were asked for")
-    best, margin = None, WORST_DB
+    margin = WORST_DB
     for design in designs:
         ladder = read_ladder(design)
         if find_fault(specification, ladder):
             continue
         own = compute_margin(specification, ladder)
-        if np.isfinite(own) and (best is None or own > margin):
-            best, margin = ladder, max(own, WORST_DB)
-    return Verdict(best, margin, bool(answer["meets_spec"]), float(answer["calls"]))
+        if np.isfinite(own):
+            margin = max(own, margin)
+    return Verdict(margin, bool(answer["meets_spec"]), float(answer["calls"]))
 
 
 def describe_other_part(series: str, ladder: LadderDesign) -> str | None:

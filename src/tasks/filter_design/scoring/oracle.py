@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.filter_design.data import Specification
+from tasks.filter_design.data.specifications import Specification
 from tasks.filter_design.data.theorem import NUM_INTERVALS
 from tasks.filter_design.predictor.rows import ORDERS
 

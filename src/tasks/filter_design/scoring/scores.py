@@ -8,10 +8,10 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
-from tasks.filter_design.data import Specification, name_rows, read_specifications
+from tasks.filter_design.data.specifications import Specification
+from tasks.filter_design.data.storage import name_rows, read_specifications
 from tasks.filter_design.data.theorem import is_possible
 from tasks.filter_design.scoring.judgement import Verdict, judge_specifications
-from tasks.filter_design.scoring.tables import draw_responses
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
 
     `met` is 1 where the best of the returned designs keeps to the mask and is made of parts of the
     series, by the oracle's own simulation; `cost` is how often the predictor simulated a design.
-    The tables of the report's figures are of the test split alone.
+    The table of the report's figure is of the test split alone.
     """
     specifications = read_specifications(examples, split)
     verdicts = judge_specifications(specifications, predictor)
@@ -39,10 +39,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     tables = {}
     if split == "test":
         num_tried = max(1, len(specifications) // BUDGET_SHARE)
-        tables = {
-            "by_budget": _try_budgets(specifications[:num_tried], verdicts[:num_tried], predictor),
-            "responses": draw_responses(specifications, verdicts),
-        }
+        tried = _try_budgets(specifications[:num_tried], verdicts[:num_tried], predictor)
+        tables["by_budget"] = tried
     return Scores(per_example, metrics, tables)
 
 

@@ -40,12 +40,12 @@ def write_sequences(examples: Path, split: str, sequences: np.ndarray, strata: n
 
 def read_sequences(examples: Path, split: str) -> np.ndarray:
     """Read the sequences of one split [N, T]; DataError names a file that is damaged."""
-    return _read_array(examples / f"{split}.sequences.npy", 2)
+    return _read_array(examples / f"{split}.sequences.npy")
 
 
 def read_strata(examples: Path, split: str) -> np.ndarray:
     """Read the number of each sequence's stratum [N]; DataError names a file that is damaged."""
-    return _read_array(examples / f"{split}.strata.npy", 1)
+    return _read_array(examples / f"{split}.strata.npy")
 
 
 def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
@@ -78,12 +78,7 @@ def name_rows(split: str, num_rows: int) -> list[str]:
     return [f"{split}{row}" for row in range(num_rows)]
 
 
-def _read_array(path: Path, num_dimensions: int) -> np.ndarray:
+def _read_array(path: Path) -> np.ndarray:
     with explain_damage(path):
         array: np.ndarray = np.load(path)
-        if array.ndim != num_dimensions or array.dtype != np.uint8:
-            raise ValueError(
-                f"expected uint8 of {num_dimensions} dimensions, found {array.dtype} of "
-                f"{array.ndim}"
-            )
         return array

@@ -9,7 +9,7 @@ import numpy as np
 
 from plumbline.contract import layout
 from plumbline_selftest.protocol import Fault, FaultSite
-from tasks.sequence_bayes.data import read_sequences, read_strata
+from tasks.sequence_bayes.data.storage import read_sequences, read_strata
 
 HERE = Path(__file__).parent
 PARAMS = HERE / "params.yaml"

@@ -6,8 +6,8 @@ import numpy as np
 
 from plumbline.contract.records import Learner
 from plumbline.process.files import write_json
-from tasks.sequence_bayes.data import SequencePrior
 from tasks.sequence_bayes.data.exact import pick_realised
+from tasks.sequence_bayes.data.prior import SequencePrior
 from tasks.sequence_bayes.params import RuleConfig
 from tasks.sequence_bayes.predictor import count_symbols
 

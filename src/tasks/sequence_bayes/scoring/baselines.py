@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
-from tasks.sequence_bayes.data import name_rows, read_prior, read_sequences
+from tasks.sequence_bayes.data.storage import name_rows, read_prior, read_sequences
 from tasks.sequence_bayes.params import SequenceParams
 
 REPEATED = 0.9  # the probability of the last symbol

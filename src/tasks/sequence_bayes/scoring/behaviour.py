@@ -9,8 +9,9 @@ import numpy as np
 
 from plumbline.contract.records import Case
 from plumbline.contract.task import Predictor
-from tasks.sequence_bayes.data import SequencePrior, read_prior, read_sequences
 from tasks.sequence_bayes.data.exact import compute_predictive
+from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data.storage import read_prior, read_sequences
 from tasks.sequence_bayes.params import SequenceParams
 from tasks.sequence_bayes.scoring.uncertainty import (
     ask_in_orders,

@@ -10,14 +10,9 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
-from tasks.sequence_bayes.data import (
-    SequencePrior,
-    list_inputs,
-    name_rows,
-    read_prior,
-    read_sequences,
-)
 from tasks.sequence_bayes.data.exact import compute_predictive, pick_realised
+from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data.storage import list_inputs, name_rows, read_prior, read_sequences
 from tasks.sequence_bayes.scoring.uncertainty import (
     compare_epistemic,
     measure_martingale,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from plumbline.contract.task import Predictor
-from tasks.sequence_bayes.data import SequencePrior
 from tasks.sequence_bayes.data.exact import compute_epistemic, compute_predictive
+from tasks.sequence_bayes.data.prior import SequencePrior
 from tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""From params to realisations, and a manifest of the rows that their windows give."""
+"""From params to windows, and a manifest of the rows that they give."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,12 +9,12 @@ from plumbline.contract.task import SPLITS
 from plumbline.tables.split_rows import gather_rows
 from tasks.signal_extraction.data.generators import draw_windows
 from tasks.signal_extraction.data.setting import Setting
-from tasks.signal_extraction.data.storage import (
-    Realisations,
-    write_realisations,
+from tasks.signal_extraction.data.windows import (
+    digest_arrays,
+    read_windows,
     write_setting,
+    write_windows,
 )
-from tasks.signal_extraction.data.windows import read_windows
 from tasks.signal_extraction.params import SignalParams
 
 if TYPE_CHECKING:
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 
 
 def ingest(params: SignalParams, examples: Path, manifest: Path) -> dict[str, Any]:
-    """Write every split's realisations and the manifest; the facts say how many there are."""
+    """Write every split's windows and the manifest; the facts say how many there are."""
     setting = Setting.from_params(params.data)
     write_setting(examples, setting)
     counts = {}
     for number, split in enumerate(SPLITS):
         total = getattr(params.data.realisations, split)
         random = np.random.default_rng((params.seed, number))
-        signals, components = draw_windows(setting, total, random)
-        ids = [f"{split}{row}" for row in range(total)]
-        write_realisations(examples, split, Realisations(ids, signals, components))
+        write_windows(examples, split, *draw_windows(setting, total, random))
         counts[split] = total
     gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     return {"realisations": counts}
@@ -44,12 +42,11 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
     windows = read_windows(examples, split)
     window, part = windows.rows
     setting = windows.setting
-    table = pd.DataFrame({"id": windows.ids, "label": np.array(setting.labels)[part]})
-    return table.assign(
+    ids = windows.name_rows(split)
+    return pd.DataFrame({"id": ids, "label": np.array(setting.labels)[part]}).assign(
         length=setting.window,
-        digest=np.array(windows.digests)[window],
-        answer=np.array(windows.answer_digests)[window],
-        realisation=np.array(windows.realisations)[window],
+        digest=np.array(digest_arrays(windows.signals))[window],
+        answer=np.array(digest_arrays(windows.components))[window],
         frequency_hz=np.array(setting.frequencies_hz)[part],
         furthest=np.abs(windows.signals).max(axis=1)[window],  # NaN if a sample is NaN
     )

@@ -1,4 +1,4 @@
-"""Realisations as windows: what a predictor is asked, row by row.
+"""Windows on disk, and what a predictor is asked of them, row by row.
 
 Shapes: M windows, K components, L samples. A row is one window asked for one component. A held-out
 window is asked for one only: two rows that share a window are not independent, and intervals
@@ -6,14 +6,18 @@ assume that rows are.
 """
 
 import hashlib
-from dataclasses import dataclass
+import shutil
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from plumbline.contract.errors import explain_damage
+from plumbline.process.files import read_json, write_json
 from tasks.signal_extraction.data.setting import Setting
-from tasks.signal_extraction.data.storage import read_realisations, read_setting
+
+SETTING = "setting.json"
 
 
 @dataclass(frozen=True)
@@ -21,7 +25,6 @@ class Windows:
     """The windows of one split, and the rows that they give."""
 
     setting: Setting
-    realisations: list[str]  # of each window [M]
     signals: np.ndarray  # [M, L]
     components: np.ndarray  # [M, K, L]
     asked_once: bool = False  # else a window is asked for all components
@@ -37,31 +40,38 @@ class Windows:
             return places, parts
         return np.repeat(places, num_components), np.tile(np.arange(num_components), len(places))
 
-    @property
-    def ids(self) -> list[str]:
-        """One for each row [R]."""
-        ids = []
-        for window, part in zip(*self.rows, strict=True):
-            frequency = self.setting.frequencies_hz[part]
-            ids.append(f"{self.realisations[window]}/{frequency:g}")
-        return ids
+    def name_rows(self, split: str) -> list[str]:
+        """Return the id of each row [R], where these are the windows of `split`."""
+        frequencies = self.setting.frequencies_hz
+        pairs = zip(*self.rows, strict=True)
+        return [f"{split}{window}/{frequencies[part]:g}" for window, part in pairs]
 
-    @property
-    def digests(self) -> list[str]:
-        """SHA-256 of the samples of each window [M]."""
-        return _digest_arrays(self.signals)
 
-    @property
-    def answer_digests(self) -> list[str]:
-        """SHA-256 of the components of each window [M]."""
-        return _digest_arrays(self.components)
+def write_setting(examples: Path, setting: Setting) -> None:
+    """Write the setting beside the windows."""
+    write_json(examples / SETTING, asdict(setting))
+
+
+def read_setting(examples: Path) -> Setting:
+    """Return the setting of the windows in `examples`; raises DataError if it is damaged."""
+    path = examples / SETTING
+    with explain_damage(path):
+        values = read_json(path)
+        return Setting(**values | {"frequencies_hz": tuple(values["frequencies_hz"])})
+
+
+def write_windows(examples: Path, split: str, signals: np.ndarray, components: np.ndarray) -> None:
+    """Write the windows of one split."""
+    np.save(examples / f"{split}.signals.npy", signals, allow_pickle=False)
+    np.save(examples / f"{split}.components.npy", components, allow_pickle=False)
 
 
 def read_windows(examples: Path, split: str) -> Windows:
-    """Read the windows of a split, one of each realisation."""
-    found = read_realisations(examples, split)
-    setting = read_setting(examples)
-    return Windows(setting, found.ids, found.signals, found.components, split != "train")
+    """Read the windows of one split; DataError names what is missing or damaged."""
+    with explain_damage(examples / split):
+        signals = np.load(examples / f"{split}.signals.npy")
+        components = np.load(examples / f"{split}.components.npy")
+    return Windows(read_setting(examples), signals, components, split != "train")
 
 
 def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
@@ -79,6 +89,24 @@ def list_inputs(windows: Windows) -> dict[str, list[Any]]:
     }
 
 
-def _digest_arrays(arrays: np.ndarray) -> list[str]:
+def digest_arrays(arrays: np.ndarray) -> list[str]:
+    """Return the SHA-256 of each array [M]."""
     contiguous = [np.ascontiguousarray(array) for array in arrays]
     return [hashlib.sha256(array.tobytes()).hexdigest() for array in contiguous]
+
+
+def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
+    """Write train and validation to `target`, components shuffled over all samples of the split.
+
+    At most `max_rows` rows of train are kept.
+    """
+    shutil.copy2(examples / SETTING, target / SETTING)
+    for split in ("train", "validation"):
+        kept = read_windows(examples, split)
+        num_components = kept.components.shape[1]
+        size = max(1, max_rows // num_components) if split == "train" else None
+        signals, components = kept.signals[:size], kept.components[:size]
+        flat = components.swapaxes(0, 1).reshape(num_components, -1)
+        flat = flat[:, np.random.default_rng(seed).permutation(flat.shape[1])]
+        shuffled = flat.reshape(-1, *signals.shape).swapaxes(0, 1)
+        write_windows(target, split, signals, np.ascontiguousarray(shuffled))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from plumbline.contract import layout
 from plumbline_selftest.protocol import Fault, FaultSite
-from tasks.signal_extraction.data import read_windows
+from tasks.signal_extraction.data.windows import read_windows
 
 HERE = Path(__file__).parent
 PARAMS = HERE / "params.yaml"

@@ -6,8 +6,8 @@ from torch.utils.data import Dataset
 
 from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
 from plumbline.contract.task import SPLITS
-from tasks.signal_extraction.data import Windows
 from tasks.signal_extraction.data.generators import draw_windows
+from tasks.signal_extraction.data.windows import Windows
 from tasks.signal_extraction.params import RecurrentConfig
 
 VALIDATION_BATCH = 256

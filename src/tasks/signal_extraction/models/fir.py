@@ -10,7 +10,7 @@ import numpy as np
 
 from plumbline.contract.records import Learner
 from plumbline.process.files import write_json
-from tasks.signal_extraction.data import Windows
+from tasks.signal_extraction.data.windows import Windows
 from tasks.signal_extraction.params import FirConfig
 
 

@@ -12,7 +12,8 @@ from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
 from plumbline.process import ranks
 from plumbline.process.files import write_json
-from tasks.signal_extraction.data import Setting, Windows
+from tasks.signal_extraction.data.setting import Setting
+from tasks.signal_extraction.data.windows import Windows
 from tasks.signal_extraction.models.batches import build_batches, count_windows
 from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.graph import build_graph

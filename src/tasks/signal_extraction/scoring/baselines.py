@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
-from tasks.signal_extraction.data import read_setting, read_windows
+from tasks.signal_extraction.data.windows import read_setting, read_windows
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.scoring.floor import compute_floor
 

@@ -10,12 +10,9 @@ import numpy as np
 
 from plumbline.contract.records import Case
 from plumbline.contract.task import Predictor
-from tasks.signal_extraction.data import (
-    Setting,
-    read_inputs,
-    read_setting,
-    read_windows,
-)
+from tasks.signal_extraction.data import read_inputs
+from tasks.signal_extraction.data.setting import Setting
+from tasks.signal_extraction.data.windows import read_setting, read_windows
 from tasks.signal_extraction.params import SignalParams
 
 NUM_ROWS = 64
@@ -27,7 +24,7 @@ NUM_STARTS = 16
 def check_behaviour(params: SignalParams, examples: Path, predictor: Predictor) -> list[Case]:
     """Run every behavioural test of `predictor`, on windows of the test split."""
     columns = {name: values[:NUM_ROWS] for name, values in read_inputs(examples, "test").items()}
-    ids = read_windows(examples, "test").ids
+    ids = read_windows(examples, "test").name_rows("test")
     whole = _answer_rows(predictor, columns)
     half = max(1, whole.shape[1] // 2)
     before = predictor.predict(_cut_signals(columns, slice(None, half)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
-from tasks.signal_extraction.data import Windows, list_inputs, read_windows
+from tasks.signal_extraction.data.windows import Windows, list_inputs, read_windows
 from tasks.signal_extraction.scoring.floor import compute_floor
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
             metrics[f"mse {label}"] = float(per_row[part == place].mean())
     by_sample = {"sample": np.arange(1, len(floor) + 1), "mse": errors.mean(axis=0), "floor": floor}
     per_example = {
-        "id": np.array(windows.ids, dtype=object),
+        "id": np.array(windows.name_rows(split), dtype=object),
         "mse": per_row,
         "mse_last": errors[:, -1],
     }
@@ -70,21 +70,11 @@ def compute_correlation(answers: np.ndarray, truth: np.ndarray) -> float:
     return float(np.corrcoef(answers.ravel(), truth.ravel())[0, 1])
 
 
-def _pick_windows(windows: Windows, picked: np.ndarray, asked_once: bool) -> Windows:
-    return Windows(
-        windows.setting,
-        [windows.realisations[place] for place in picked],
-        windows.signals[picked],
-        windows.components[picked],
-        asked_once,
-    )
-
-
 def _compute_train_error(examples: Path, predictor: Predictor) -> float:
     """The mean squared error on windows that are spread over the train split."""
     train = read_windows(examples, "train")
     picked = np.unique(np.linspace(0, len(train.signals) - 1, NUM_TRAIN).astype(int))
-    some = _pick_windows(train, picked, asked_once=True)
+    some = Windows(train.setting, train.signals[picked], train.components[picked], asked_once=True)
     return float(((answer_windows(predictor, some) - some.components[some.rows]) ** 2).mean())
 
 
@@ -93,7 +83,7 @@ def _build_first_window(windows: Windows, predictor: Predictor) -> "pd.DataFrame
     import pandas as pd
 
     setting = windows.setting
-    first = _pick_windows(windows, np.array([0]), asked_once=False)
+    first = Windows(setting, windows.signals[:1], windows.components[:1])
     answers = answer_windows(predictor, first)
     columns = {
         "seconds": np.arange(setting.window) / setting.sample_rate_hz,
