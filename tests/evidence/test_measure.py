@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,35 +20,13 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Champion
-from plumbline.contract.records import Candidate, Scores
-from plumbline.contract.task import Metric, Task
-from plumbline.evidence import choice, compare, forms, measure
+from plumbline.contract.task import Metric
+from plumbline.evidence import compare, forms
+from plumbline.evidence.predictors import open_bundle
 from plumbline.statistics.seeds import SeedSpread
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
-
-
-def candidate(name: str, validation: float, test: float, num_bytes: int = 100) -> Candidate:
-    def scores(value: float) -> Scores:
-        return Scores(
-            {"accuracy": (np.arange(100) < 100 * value).astype(float)}, {"accuracy": value}
-        )
-
-    return Candidate(name, scores(validation), scores(test), None, {"one_p50": 1.0}, num_bytes)
-
-
-def test_the_test_split_has_no_say_in_the_choice() -> None:
-    ranked = choice.rank_candidates([candidate("a", 0.8, 0.99), candidate("b", 0.9, 0.1)], ACCURACY)
-    assert [c.name for c in ranked] == ["b", "a"]
-    assert choice.rank_candidates(ranked, ERROR)[0].name == "a"
-
-
-def test_of_equals_the_smaller_wins() -> None:
-    ranked = choice.rank_candidates(
-        [candidate("big", 0.9, 0.9, 2000), candidate("small", 0.9, 0.8, 1000)], ACCURACY
-    )
-    assert ranked[0].name == "small"
 
 
 def test_latency_is_taken_on_batches_of_real_rows() -> None:
@@ -154,19 +133,13 @@ def test_a_candidate_that_cannot_be_scored_is_named(
             layout.EXAMPLES, split, pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]})
         )
     (tmp_path / "predictor.py").write_text(CANNOT[fault])
-    task = _with_predictor(load_task("text_classification"), tmp_path / "predictor.py")
+    task = replace(load_task("text_classification"), predictor=tmp_path / "predictor.py")
     layout.locate_bundle("odd").mkdir(parents=True)
     bundle.seal(layout.locate_bundle("odd"), task, "odd")
     with pytest.raises(
         PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"
     ):
-        measure.measure_candidate("odd", {"text": ["hi"]}, task)
-
-
-def _with_predictor(task: Task, path: Path) -> Task:
-    from dataclasses import replace
-
-    return replace(task, predictor=path)
+        open_bundle("odd", task).score_split(task, "validation")
 
 
 @pytest.mark.parametrize("metric", [ACCURACY, ERROR])

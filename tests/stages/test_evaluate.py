@@ -29,7 +29,7 @@ from plumbline.contract.params import Champion
 from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.evidence import document, gates, validation_only
+from plumbline.evidence import document, gates
 from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.quality import runner
@@ -685,9 +685,6 @@ def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
     assert set(evidence["bundles"]) == {
         "good", "good.seeds/8", "good.seeds/9", "fair", "control.fair",
     }  # fmt: skip
-    in_experiment, choice = validation_only.score_validation(seeded, task)
-    assert (choice.winner, list(in_experiment)) == ("fair", ["fair", "good"])
-    assert in_experiment["good"].metrics["accuracy"] == pytest.approx(0.95, abs=0.01)
     answers = pd.read_parquet(layout.PREDICTIONS)
     assert {"good@seed7", "good@seed8", "good@seed9"} <= set(answers["candidate"])
 

@@ -5,10 +5,8 @@ median ships: train leaves all of them alike, and the answers on validation deci
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from plumbline.contract.params import Evaluation
 from plumbline.contract.records import Candidate, Scores, SeedScores
@@ -34,15 +32,26 @@ class Choice:
 
 
 def choose(candidates: Sequence[Candidate], metric: Metric, limits: Evaluation) -> Choice:
-    """Choose the winner by the scores on validation, which must be in one order."""
-    validation = {
-        candidate.name: candidate.validation.per_example[metric.name] for candidate in candidates
-    }
-    ranking = [candidate.name for candidate in rank_candidates(candidates, metric)]
+    """Choose between the leader on validation and the simple candidate; scores are in one order.
+
+    The leader wins if the interval of its gain excludes 0, or if the simple candidate is below the
+    floor. The leader is the best of several: the level is divided by their number (Bonferroni).
+
+    Where answers have a cost, the leader is the cheapest of those that are not significantly worse
+    than the best one and reach the floor, and the simple candidate replaces no cheaper one.
+    """
+    ranked = rank_candidates(candidates, metric)
+    leader = ranked[0]
+    reason = f"{leader.name} is the best on validation"
     costs = None
     if metric.cost_unit:
-        costs = {candidate.name: candidate.validation.metrics["cost"] for candidate in candidates}
-    return choose_winner(validation, ranking, metric, limits, costs)
+        costs = {candidate.name: _get_cost(candidate) for candidate in ranked}
+        leader, reason = _find_cheapest(ranked, metric, limits)
+    choice = Choice(leader.name, tuple(one.name for one in ranked), reason, costs=costs)
+    simple = next((one for one in ranked if one.name == limits.simple_candidate), leader)
+    if simple is leader or (costs and costs[simple.name] > costs[leader.name]):
+        return choice
+    return _compare_with_simple(choice, leader, simple, metric, limits)
 
 
 def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
@@ -58,102 +67,93 @@ def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Can
     return sorted(candidates, key=make_key)
 
 
-def put_first(choice: Choice, candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
+def put_first(choice: Choice, candidates: Sequence[Candidate]) -> list[Candidate]:
     """Return the candidates with the winner first, the others as on validation."""
-    ranked = rank_candidates(candidates, metric)
+    ranked = sorted(candidates, key=lambda candidate: choice.ranking.index(candidate.name))
     return sorted(ranked, key=lambda candidate: candidate.name != choice.winner)
 
 
-def choose_winner(
-    validation: Mapping[str, np.ndarray],
-    ranking: Sequence[str],
-    metric: Metric,
-    limits: Evaluation,
-    costs: Mapping[str, float] | None = None,
-) -> Choice:
-    """Choose between the leader of `ranking` and the simple candidate, by scores on validation.
-
-    `validation` has each candidate's scores [rows], all in one order. The leader wins if the
-    interval of its gain excludes 0, or if the simple candidate is below the floor. The leader is
-    the best of several: the level is divided by their number (Bonferroni).
-
-    Where answers have `costs`, the leader is the cheapest of those that are not significantly worse
-    than the best one and reach the floor, and the simple candidate replaces no cheaper one.
-    """
-    if costs is not None:
-        leader, reason = _find_cheapest(validation, ranking, metric, limits, costs)
-    else:
-        leader = ranking[0]
-        reason = f"{leader} is the best on validation"
-    chosen = _choose_simple(validation, ranking, leader, metric, limits, costs)
-    return replace(chosen or Choice(leader, tuple(ranking), reason), costs=costs)
-
-
 def _find_cheapest(
-    validation: Mapping[str, np.ndarray],
-    ranking: Sequence[str],
-    metric: Metric,
-    limits: Evaluation,
-    costs: Mapping[str, float],
-) -> tuple[str, str]:
-    """Return the cheapest of those as good as the first of `ranking`, and why it leads.
+    ranked: Sequence[Candidate], metric: Metric, limits: Evaluation
+) -> tuple[Candidate, str]:
+    """Return the cheapest of those as good as the first of `ranked`, and why it leads.
 
     Those below the floor are left out: with few rows nearly all are as good as the best.
     """
-    best = ranking[0]
+    best = ranked[0]
     equals = [best]
-    for name in ranking[1:]:
-        ours, theirs = orient_scores(validation[best], validation[name], metric)
-        gain = intervals.compute_gain_interval(ours, theirs, metric.kind, limits.confidence)
-        if gain.low <= 0 and _has_floor(validation[name], metric, limits):
-            equals.append(name)
-    cheapest = min(equals, key=lambda name: costs[name])
-    price = f"{costs[cheapest]:.4g} {metric.cost_unit} an answer"
-    if cheapest == best:
-        return best, f"{best} is the best on validation, at {price}"
+    for candidate in ranked[1:]:
+        _, gain = _compare(best, candidate, metric, limits.confidence)
+        if gain.low <= 0 and _has_floor(candidate, metric, limits):
+            equals.append(candidate)
+    cheapest = min(equals, key=_get_cost)
+    price = f"{_get_cost(cheapest):.4g} {metric.cost_unit} an answer"
+    if cheapest is best:
+        return best, f"{best.name} is the best on validation, at {price}"
     return cheapest, (
-        f"{cheapest} costs least ({price}, {best} {costs[best]:.4g}) of those that reach the "
-        f"floor and that {best}, the best on validation, is not significantly better than"
+        f"{cheapest.name} costs least ({price}, {best.name} {_get_cost(best):.4g}) of those that "
+        f"reach the floor and that {best.name}, the best on validation, is not significantly "
+        "better than"
     )
 
 
-def _choose_simple(
-    validation: Mapping[str, np.ndarray],
-    ranking: Sequence[str],
-    leader: str,
-    metric: Metric,
-    limits: Evaluation,
-    costs: Mapping[str, float] | None,
-) -> Choice | None:
-    """Compare `leader` with the simple candidate; None where it cannot win."""
-    simple = limits.simple_candidate
-    if simple is None or simple == leader or simple not in validation:
-        return None
-    if costs is not None and costs[simple] > costs[leader]:
-        return None
-    ours, theirs = orient_scores(validation[leader], validation[simple], metric)
-    confidence = 1 - (1 - limits.confidence) / (len(ranking) - 1)
-    interval = intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
-    gain = float(ours.mean() - theirs.mean())
+def _compare_with_simple(
+    choice: Choice, leader: Candidate, simple: Candidate, metric: Metric, limits: Evaluation
+) -> Choice:
+    confidence = 1 - (1 - limits.confidence) / (len(choice.ranking) - 1)
+    gain, interval = _compare(leader, simple, metric, confidence)
     reason = (
-        f"on validation {leader} is {gain:+.4f} better than {simple}, which costs less "
+        f"on validation {leader.name} is {gain:+.4f} better than {simple.name}, which costs less "
         f"({interval.low:+.4f} to {interval.high:+.4f} at {confidence:.4g})"
     )
     winner = leader
     if interval.low > 0:
         reason += ": significantly"
-    elif not _has_floor(validation[simple], metric, limits):
-        reason += f": not significantly, but {simple} does not reach the floor"
+    elif not _has_floor(simple, metric, limits):
+        reason += f": not significantly, but {simple.name} does not reach the floor"
     else:
         winner = simple
-        reason += f": not significantly, so {simple} is the winner"
-    return Choice(winner, tuple(ranking), reason, simple, gain, interval, confidence)
+        reason += f": not significantly, so {simple.name} is the winner"
+    return Choice(
+        winner.name,
+        choice.ranking,
+        reason,
+        simple.name,
+        gain,
+        interval,
+        confidence,
+        choice.costs,
+    )
 
 
-def _has_floor(scores: np.ndarray, metric: Metric, limits: Evaluation) -> bool:
-    """Whether the worse end of the interval of the mean of `scores` [rows] reaches the floor."""
+def _compare(
+    one: Candidate, other: Candidate, metric: Metric, confidence: float
+) -> tuple[float, Interval]:
+    """Compute by how much `one` is better on validation, and the interval of that."""
+    scores = (each.validation.per_example[metric.name] for each in (one, other))
+    ours, theirs = orient_scores(*scores, metric)
+    gain = float(ours.mean() - theirs.mean())
+    return gain, intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
+
+
+def _get_cost(candidate: Candidate) -> float:
+    return candidate.validation.metrics["cost"]
+
+
+def _has_floor(candidate: Candidate, metric: Metric, limits: Evaluation) -> bool:
+    """Whether the worse end of the interval of the score on validation reaches the floor."""
+    scores = candidate.validation.per_example[metric.name]
     interval = intervals.compute_mean_interval(scores, metric.kind, limits.confidence)
     return is_floor_reached(interval, metric, limits.floor)
+
+
+def build_candidate(
+    name: str, trainings: Sequence[SeedScores], metric: Metric, **others: Any
+) -> Candidate:
+    """Describe a candidate by its trainings; `others` are the fields that are not their scores."""
+    shipped = choose_shipped(trainings, metric)
+    seeds = tuple(trainings) if len(trainings) > 1 else ()
+    return Candidate(name, shipped.validation, shipped.test, shipped=shipped, seeds=seeds, **others)
 
 
 def choose_shipped(seeds: Sequence[SeedScores], metric: Metric) -> SeedScores:
@@ -194,7 +194,7 @@ def describe_seeds(candidate: Candidate, metric: Metric) -> dict[str, Any]:
     predictions.parquet has the answers of them all.
     """
     shipped = candidate.shipped
-    if shipped is None:
+    if shipped is None or not candidate.seeds:
         return {}
     validation = {
         str(each.seed): compute_mean_score(each.validation, metric) for each in candidate.seeds

@@ -9,11 +9,11 @@ from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.contract.verdict import Verdict, decide_verdict
-from plumbline.evidence.choice import choose, choose_shipped, describe_seeds, put_first
+from plumbline.evidence.choice import build_candidate, choose, describe_seeds, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
 from plumbline.evidence.gates.limits import find_loosened
 from plumbline.evidence.records import Measurements
-from plumbline.evidence.scores import name_answers
+from plumbline.evidence.scores import Kind, name_answers
 from plumbline.statistics.intervals import Interval
 
 # What gates found; so it is where a gate cannot be computed.
@@ -39,7 +39,7 @@ def judge(measured: Measurements, params: Params) -> Judgement:
     metric = measured.scores.metric
     candidates = [_read_candidate(measured, params, name) for name in params.candidates]
     choice = choose(candidates, metric, params.evaluation)
-    ordered = put_first(choice, candidates, metric)
+    ordered = put_first(choice, candidates)
     question = GateQuestion(
         measured.data,
         measured.scores,
@@ -131,25 +131,23 @@ def summarise_verdict(
 
 def _read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:
     """Read what was measured of a candidate; of several seeds the median is found again."""
-    table, metric = measured.scores.scores, measured.scores.metric
+    table = measured.scores.scores
     latency = dict(measured.runtime.cost[name])
     num_bytes = int(latency.pop("num_bytes"))
     trainings = list_trainings(params, name)
+    kind: Kind = "seed" if len(trainings) > 1 else "candidate"
     seeds = []
-    for seed, bundle in trainings.items() if len(trainings) > 1 else ():
-        answers = name_answers(name, seed)
-        validation, test = table["seed", answers, "validation"], table["seed", answers, "test"]
+    for seed, bundle in trainings.items():
+        answers = name_answers(name, seed) if kind == "seed" else name
+        validation, test = table[kind, answers, "validation"], table[kind, answers, "test"]
         seeds.append(SeedScores(seed, bundle, validation, test))
-    shipped = choose_shipped(seeds, metric) if seeds else None
-    return Candidate(
-        name=name,
-        validation=shipped.validation if shipped else table["candidate", name, "validation"],
-        test=shipped.test if shipped else table["candidate", name, "test"],
+    return build_candidate(
+        name,
+        seeds,
+        measured.scores.metric,
         latency_ms=latency,
         history=None,
         num_bytes=num_bytes,
-        seeds=tuple(seeds),
-        shipped=shipped,
     )
 
 

@@ -14,7 +14,7 @@ from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_trainings, locate_curve
 from plumbline.evidence.champion import measure_disagreement
 from plumbline.evidence.changes import find_flips
-from plumbline.evidence.choice import choose, choose_shipped, put_first
+from plumbline.evidence.choice import build_candidate, choose, choose_shipped, put_first
 from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.predictors import (
@@ -43,6 +43,8 @@ from plumbline.evidence.scores import (
 if TYPE_CHECKING:
     import pandas as pd
 
+NOT_SCORED = Scores({}, {})  # the test split, inside an experiment
+
 
 @dataclass(frozen=True)
 class Exhibits:
@@ -58,15 +60,20 @@ class Exhibits:
 def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhibits]:
     """Let every subject answer; PlumblineError names the one that cannot."""
     params, metric = subjects.params, task.metric
-    measured, recordings = _measure_candidates(subjects, task)
+    measured, recordings = [], {}
+    for name in params.candidates:
+        announce(f"scores {name} on validation and test, and measures its latency")
+        candidate, recordings[name] = measure_candidate(
+            name, params, task, subjects.bundles, subjects.inputs
+        )
+        measured.append(candidate)
     validation = [candidate.validation for candidate in measured]
     check_order(subjects.manifest, "validation", validation, task)
     choice = choose(measured, metric, params.evaluation)
-    candidates = put_first(choice, measured, metric)
+    candidates = put_first(choice, measured)
     winner = candidates[0]
     digest = subjects.bundles[winner.bundle]
     predictor = open_bundle(winner.bundle, task, digest)
-    recording = recordings[winner.name]
     announce(f"{winner.name} is the winner on validation; measures its forms and the baselines")
     forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
     scores = _list_candidate_scores(candidates)
@@ -87,7 +94,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     golden = answer_golden_rows(predictor, subjects.inputs, task)
     slices = params.evaluation.slices
     export = compare_export(winner.bundle, digest, predictor, subjects, task)
-    rehearsal = rehearse_winner(winner, digest, predictor, golden, recording, task)
+    rehearsal = rehearse_winner(winner, digest, predictor, golden, recordings[winner.name], task)
     announce("asks the behavioural tests")
     behaviour = task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)
     bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
@@ -95,7 +102,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
         cost=_describe_costs(candidates),
         forms=tuple(forms),
         rehearsal=asdict(rehearsal),
-        answers=tuple(recording.problems),
+        answers=tuple(recordings[winner.name].problems),
         export=tuple(export),
         behaviour=tuple(behaviour),
     )
@@ -112,56 +119,39 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
 
 def measure_candidate(
     name: str,
-    inputs: Columns,
+    params: Params,
     task: Task[Any],
-    digest: str | None = None,
-    recording: Recording | None = None,
-) -> Candidate:
-    """Measure scores, latency and size of the bundle `name`; `inputs` are the test split's columns.
+    digests: Mapping[str, str],
+    inputs: Columns | None = None,
+) -> tuple[Candidate, Recording]:
+    """Score every training of a candidate; measure latency and size of the one that ships.
 
-    Where a digest is given, no other bundle is measured. What was answered is added to `recording`.
+    `digests` are those of the bundles, `inputs` the columns of the test split. Without these the
+    test split is not looked at. Also returns what the one that ships was asked and answered.
     PlumblineError names a candidate that cannot be scored; a bad score is not an error.
     """
-    predictor = open_bundle(name, task, digest)
-    recording = Recording() if recording is None else recording
-    return Candidate(
-        name=name,
-        validation=predictor.score_split(task, "validation", recording),
-        test=predictor.score_split(task, "test", recording),
-        latency_ms=measure_latency(predictor, inputs),
-        history=_read_history(locate_curve(name)),
-        num_bytes=bundle.num_bytes(layout.locate_bundle(name)),
+    seeds, recordings = [], {}
+    for seed, bundle_name in list_trainings(params, name).items():
+        predictor = open_bundle(bundle_name, task, digests[bundle_name])
+        recording = recordings[bundle_name] = Recording()
+        validation = predictor.score_split(task, "validation", recording)
+        test = NOT_SCORED if inputs is None else predictor.score_split(task, "test", recording)
+        seeds.append(SeedScores(seed, bundle_name, validation, test))
+    shipped = choose_shipped(seeds, task.metric).bundle
+    latency_ms = {}
+    if inputs is not None:
+        if shipped != bundle_name:
+            predictor = open_bundle(shipped, task, digests[shipped])
+        latency_ms = measure_latency(predictor, inputs)
+    candidate = build_candidate(
+        name,
+        seeds,
+        task.metric,
+        latency_ms=latency_ms,
+        history=_read_history(locate_curve(shipped)),
+        num_bytes=bundle.num_bytes(layout.locate_bundle(shipped)),
     )
-
-
-def _measure_candidates(
-    subjects: Subjects, task: Task[Params]
-) -> tuple[list[Candidate], dict[str, Recording]]:
-    """Measure every candidate, and record what it answered."""
-    recordings = {name: Recording() for name in subjects.params.candidates}
-    measured = []
-    for name, recording in recordings.items():
-        announce(f"scores {name} on validation and test, and measures its latency")
-        seeds = _score_seeds(subjects, name, task)
-        shipped = choose_shipped(seeds, task.metric) if seeds else None
-        bundle_name = shipped.bundle if shipped else name
-        digest = subjects.bundles[bundle_name]
-        own = measure_candidate(bundle_name, subjects.inputs, task, digest, recording)
-        measured.append(replace(own, name=name, seeds=tuple(seeds), shipped=shipped))
-    return measured, recordings
-
-
-def _score_seeds(subjects: Subjects, candidate: str, task: Task[Params]) -> list[SeedScores]:
-    """Score every training of `candidate` on both splits; none where it has one seed."""
-    trainings = list_trainings(subjects.params, candidate)
-    if len(trainings) == 1:
-        return []
-    seeds = []
-    for seed, name in trainings.items():
-        predictor = open_bundle(name, task, subjects.bundles[name])
-        validation = predictor.score_split(task, "validation")
-        seeds.append(SeedScores(seed, name, validation, predictor.score_split(task, "test")))
-    return seeds
+    return candidate, recordings[shipped]
 
 
 def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]:
