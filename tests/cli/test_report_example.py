@@ -9,7 +9,7 @@ from typer.main import get_command
 from plumbline.cli import app, report
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.evidence.document import FORMAT
+from plumbline.evidence.document import FORMAT, seal_evidence
 from plumbline.process.files import write_json
 
 
@@ -30,7 +30,7 @@ def test_a_damaged_registration_is_named(
     monkeypatch.chdir(tmp_path)
     layout.EVIDENCE.parent.mkdir()
     evidence = {"format": FORMAT, "verdict": "error", "summary": "no champion", "gates": []}
-    write_json(layout.EVIDENCE, evidence)
+    write_json(layout.EVIDENCE, seal_evidence(evidence))
     layout.REGISTRATION.write_text(text)
     with pytest.raises(PlumblineError, match=r"^reports/registration.json: damaged .*register`"):
         report.show_report()

@@ -299,9 +299,6 @@ def test_every_digest_is_required(evaluated: tuple[Params, Task]) -> None:
         rewrite(digests=digests)
         with pytest.raises(EvidenceError, match="is not what the evidence is about"):
             document.read_evidence(evaluated[0])
-    rewrite(params=None, digests=evidence["digests"])
-    with pytest.raises(EvidenceError, match="damaged"):
-        document.read_evidence(evaluated[0])
 
 
 @pytest.mark.parametrize("text", ["[]", "{", "null", '"promote"', '{"format": 4}', "[" * 100_000])

@@ -15,7 +15,6 @@ from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import (
     ChampionFacts,
     DataFacts,
-    LookFacts,
     Measurements,
     RuntimeFacts,
     store_measurements,
@@ -132,7 +131,6 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
         digests=digests,
         validation={"accepted": True, "suite": "", "checks": [CHECK], **digests},
         suite="",
-        checks={"range": "blocking"},
         leaks=tuple(task.expectations.find_leaks(params, layout.EXAMPLES)),
         look=_record_look(params),
     )
@@ -148,11 +146,10 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
     return Measurements(data, ScoreTable(task.metric, scores, bound, manifest), known, runtime)
 
 
-def _record_look(params: Params) -> LookFacts:
+def _record_look(params: Params) -> ledger.Look:
     """Record a look at a split of its own, so that it is the first one."""
     asked = bundle.digest(layout.locate_bundle(WINNER))
-    look = ledger.record_look(params.registry.model, ledger.SplitUse(asked, asked, PLAN))
-    return LookFacts(asked, asked, look.number, PLAN, PLAN, look.num_splits)
+    return ledger.record_look(params.registry.model, ledger.SplitUse(asked, asked, PLAN))
 
 
 def _rename_latency() -> dict[str, float]:

@@ -13,16 +13,17 @@ from plumbline.contract.task import Metric
 from plumbline.evidence import gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.records import ChampionFacts, DataFacts, LookFacts, RuntimeFacts
+from plumbline.evidence.records import ChampionFacts, DataFacts, RuntimeFacts
 from plumbline.evidence.scores import ScoreTable
 from plumbline.evidence.uncertainty import SelectiveAnswers
+from plumbline.registry.ledger import Look
 from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.parity import VariantParity
 from plumbline.statistics.seeds import SeedSpread
 
 PLAN = "20 uses at 0.95"
-LOOK = LookFacts("question", "split", 3, PLAN, PLAN, 1)
+LOOK = Look("question", "split", PLAN, 3, PLAN, 1)
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Facts:
     data_changes: Mapping[str, Any] | None = None
     seeds: SeedSpread | None = None
     level: float = 0.05 / 20
-    look: LookFacts = LOOK
+    look: Look = LOOK
     choice: Choice = field(default_factory=lambda: Choice("winner", ("winner",), "it is the best"))
     bound: Bound = field(default_factory=lambda: Bound(None, ""))
     slices: Sequence[Slice] = ()
@@ -56,7 +57,6 @@ class Facts:
     digests: Mapping[str, str] = field(default_factory=dict)
     validation: Mapping[str, Any] = field(default_factory=dict)
     suite: str = ""
-    checks: Mapping[str, str] = field(default_factory=dict)
     leaks: Sequence[Leak] = ()
     behaviour: Sequence[Case] = ()
     export: Sequence[ExportDifference] = ()
@@ -66,7 +66,7 @@ class Facts:
     def build(self) -> gates.GateQuestion:
         """Build the question; findings that are given are not computed."""
         look, leaks = self.look, tuple(self.leaks)
-        data = DataFacts(self.digests, self.validation, self.suite, self.checks, leaks, look)
+        data = DataFacts(self.digests, self.validation, self.suite, leaks, look)
         runtime = RuntimeFacts(
             cost={},
             forms=({"name": self.form},),

@@ -36,9 +36,8 @@ def compare_code(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str,
     """Compare the commits of two lineages in the files that can change a result.
 
     Keys: from, to, from_dirty, to_dirty, commits, files. Where `now` is dirty, the working tree,
-    new files included, takes the place of its commit. `added` and `removed` count lines; they are
-    None for a binary file and a new one. Where git cannot compare, `unknown` says why, in place of
-    commits and files.
+    new files included, takes the place of its commit. Where git cannot compare, `unknown` says why,
+    in place of commits and files.
     """
     old, new = before.get("git_commit", ""), now.get("git_commit", "")
     is_dirty = now.get("git_dirty") == "true"
@@ -53,15 +52,14 @@ def compare_code(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str,
         if problem:
             return compared | {"unknown": problem}
     ends = [old] if is_dirty else [old, new]
-    options = ("--numstat", "--no-renames", "-z", "--end-of-options")
+    options = ("--name-only", "--no-renames", "-z", "--end-of-options")
     listed = ask_git("diff", *options, *ends, "--", *CODE)
     commits = ask_git("rev-list", "--count", f"{old}..{new}")
     if listed is None or commits is None:
         return compared | {"unknown": f"git cannot compare {old} with {new}"}
-    files = [_parse_numstat(line) for line in listed.split("\0") if line]
     if is_dirty:
-        untracked = ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
-        files += [_parse_numstat(f"-\t-\t{path}") for path in untracked.split("\0") if path]
+        listed += ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
+    files = [show_file_name(path) for path in listed.split("\0") if path]
     return compared | {"commits": int(commits), "files": files}
 
 
@@ -100,13 +98,6 @@ def _find_problem(commit: str) -> str | None:
     if ask_git("rev-parse", *options, f"{commit}^{{commit}}") is None:
         return f"commit {commit} is not in this clone"
     return None
-
-
-def _parse_numstat(line: str) -> dict[str, Any]:
-    added, removed, path = line.split("\t", 2)
-    counts = {"added": added, "removed": removed}
-    numbers = {name: int(text) if text.isdigit() else None for name, text in counts.items()}
-    return {"path": show_file_name(path), **numbers}
 
 
 def _describe_scores(row: int, ours: Scores, theirs: Scores, metric: str) -> dict[str, Any]:

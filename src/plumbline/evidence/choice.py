@@ -130,8 +130,9 @@ def _compare(
     one: Candidate, other: Candidate, metric: Metric, confidence: float
 ) -> tuple[float, Interval]:
     """Compute by how much `one` is better on validation, and the interval of that."""
-    scores = (each.validation.per_example[metric.name] for each in (one, other))
-    ours, theirs = orient_scores(*scores, metric)
+    ours, theirs = orient_scores(
+        one.validation.per_example[metric.name], other.validation.per_example[metric.name], metric
+    )
     gain = float(ours.mean() - theirs.mean())
     return gain, intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
 

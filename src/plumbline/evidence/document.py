@@ -95,15 +95,26 @@ def read_evidence(params: Params) -> dict[str, Any]:
     missing, changed or out of date: StaleEvidenceError where other files or params than the
     evaluation's are here.
     """
-    evidence = _parse_evidence()
+    evidence = read_sealed_evidence()
+    if evidence["verdict"] != "error":
+        _check_digests(evidence)
+        _check_params(evidence, params)
+    return evidence
+
+
+def read_sealed_evidence() -> dict[str, Any]:
+    """Read the document; EvidenceError where it is damaged, edited or of another format."""
     try:
-        if evidence["verdict"] != "error":
-            _check_digests(evidence)
-            _check_params(evidence, params)
-    except (LookupError, TypeError, AttributeError) as error:
+        evidence = read_json_object(layout.EVIDENCE)
+    except (OSError, ValueError) as error:
+        raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
+    if evidence.get("format") != FORMAT:
         raise EvidenceError(
-            f"{layout.EVIDENCE}: damaged ({type(error).__name__}: {error}); {REMEDY}"
-        ) from None
+            f"{layout.EVIDENCE}: evidence format {evidence.get('format')!r}, "
+            f"this version reads {FORMAT}; {REMEDY}"
+        )
+    if evidence.get("seal") != _compute_seal(evidence):
+        raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
     return evidence
 
 
@@ -181,22 +192,6 @@ def _describe_hardware(candidates: Sequence[Candidate]) -> dict[str, Any]:
 def _collect_digests(subjects: "Subjects", winner: Candidate) -> dict[str, str]:
     written = {name: digest_path(DIGESTED_FILES[name]) for name in WRITTEN_BY_EVALUATE}
     return {**subjects.data.digests, **written, "bundle": subjects.bundles[winner.bundle]}
-
-
-def _parse_evidence() -> dict[str, Any]:
-    """Read the document and check its format and seal."""
-    try:
-        evidence = read_json_object(layout.EVIDENCE)
-    except (OSError, ValueError) as error:
-        raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
-    if evidence.get("format") != FORMAT:
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: evidence format {evidence.get('format')!r}, "
-            f"this version reads {FORMAT}; {REMEDY}"
-        )
-    if evidence.get("seal") != _compute_seal(evidence):
-        raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
-    return evidence
 
 
 def _check_digests(evidence: Mapping[str, Any]) -> None:

@@ -17,7 +17,7 @@ from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.evidence.champion import ChampionModel, load_champion
 from plumbline.evidence.document import list_all_bundles
-from plumbline.evidence.records import DataFacts, LookFacts
+from plumbline.evidence.records import DataFacts
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
 from plumbline.quality import runner, suite
@@ -73,11 +73,8 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         digests=digest_files(),
         validation=_select_acceptance(validation),
         suite=runner.digest_suite(checks),
-        checks={check.name: check.severity for check in checks},
         leaks=tuple(task.expectations.find_leaks(params, layout.EXAMPLES)),
-        look=LookFacts(
-            use.question, use.split, look.number, use.plan, look.first_plan, look.num_splits
-        ),
+        look=look,
     )
     return Subjects(
         params=params,

@@ -15,20 +15,9 @@ from plumbline.contract.records import Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence.scores import ScoreTable, read_scores
 from plumbline.process.files import format_json
+from plumbline.registry.ledger import Look
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class LookFacts:
-    """The use of the test split that an evaluation is, as the ledger counts it."""
-
-    question: str  # digest of everything that was measured on the split
-    split: str  # digest of the split
-    number: int  # of the use, from 1
-    plan: str  # for how many uses, at which confidence
-    first_plan: str  # the plan at the first use
-    num_splits: int  # that count as this one, with itself
 
 
 @dataclass(frozen=True)
@@ -38,9 +27,8 @@ class DataFacts:
     digests: Mapping[str, str]  # of manifest, examples, validation and params, as evaluate read it
     validation: Mapping[str, Any]  # of reports/validation.json what the gate accepted reads
     suite: str  # digest of the expectations that params ask for
-    checks: Mapping[str, str]  # these expectations by name, each with its severity
     leaks: tuple[Leak, ...]
-    look: LookFacts
+    look: Look
 
 
 @dataclass(frozen=True)

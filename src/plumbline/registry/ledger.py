@@ -52,6 +52,9 @@ class SplitUse:
 class Look:
     """Which use of a test split an evaluation makes."""
 
+    question: str  # as in SplitUse, and the next two
+    split: str
+    plan: str
     number: int  # of the use, from 1
     first_plan: str  # the plan at the first use
     num_splits: int  # that count as this one, with itself
@@ -75,6 +78,9 @@ def count_look(known: Sequence[SplitUse], use: SplitUse) -> Look:
     uses.append(use)
     questions = list(dict.fromkeys(earlier.question for earlier in uses))
     return Look(
+        question=use.question,
+        split=use.split,
+        plan=use.plan,
         number=questions.index(use.question) + 1,
         first_plan=uses[0].plan,
         num_splits=len({earlier.split for earlier in uses}),

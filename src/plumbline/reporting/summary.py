@@ -1,17 +1,15 @@
 """The last evaluation in short: on the terminal, and as Markdown for a pull request."""
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import EvidenceError, PlumblineError
+from plumbline.contract.errors import PlumblineError
 from plumbline.contract.validation_report import read_validation
-from plumbline.evidence.document import FORMAT, REMEDY
+from plumbline.evidence.document import read_sealed_evidence
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
-from plumbline.process.files import read_json_object
 from plumbline.process.visible_text import show_line
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import (
@@ -34,20 +32,7 @@ def print_report(console: "Console") -> None:
 
     Raises PlumblineError where nothing was evaluated yet, EvidenceError for damaged evidence.
     """
-    with _explain_damage():
-        _print_evidence(console, _read_last_evidence())
-
-
-def render_markdown() -> str:
-    """Render the last evaluation as Markdown, for a pull request or a job's summary.
-
-    Raises PlumblineError where nothing was evaluated yet, EvidenceError for damaged evidence.
-    """
-    with _explain_damage():
-        return _render_evidence(_read_last_evidence())
-
-
-def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
+    evidence = _read_last_evidence()
     rejection = _describe_rejection()
     if rejection:
         _print_marked(console, "[red]not of these data[/]", f": {rejection}")
@@ -74,7 +59,12 @@ def _print_evidence(console: "Console", evidence: Mapping[str, Any]) -> None:
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 
-def _render_evidence(evidence: Mapping[str, Any]) -> str:
+def render_markdown() -> str:
+    """Render the last evaluation as Markdown, for a pull request or a job's summary.
+
+    Raises PlumblineError where nothing was evaluated yet, EvidenceError for damaged evidence.
+    """
+    evidence = _read_last_evidence()
     values = {
         "evidence": evidence,
         "against": describe_comparison(evidence),
@@ -99,24 +89,7 @@ def _read_last_evidence() -> dict[str, Any]:
         if rejection:
             raise PlumblineError(f"nothing was evaluated: {rejection}")
         raise PlumblineError(f"{layout.EVIDENCE}: nothing was evaluated yet; run `dvc repro`")
-    evidence = read_json_object(layout.EVIDENCE)
-    if evidence.get("format") != FORMAT:
-        raise ValueError(f"format {evidence.get('format')!r}, this version reads {FORMAT}")
-    return withhold_figures(evidence)
-
-
-@contextmanager
-def _explain_damage() -> Iterator[None]:
-    """Raise EvidenceError where evidence has another shape."""
-    from jinja2 import UndefinedError
-
-    try:
-        yield
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, UndefinedError) as error:
-        reason = f"no {error}" if isinstance(error, KeyError) else show_line(str(error))
-        raise EvidenceError(
-            f"{layout.EVIDENCE}: damaged, or of another version ({reason}); {REMEDY}"
-        ) from error
+    return withhold_figures(read_sealed_evidence())
 
 
 def _describe_rejection() -> str:
