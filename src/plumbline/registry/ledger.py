@@ -74,17 +74,11 @@ def record_look(model: str, use: SplitUse) -> Look:
 
 def count_look(known: Sequence[SplitUse], use: SplitUse) -> Look:
     """Return the look that `record_look` would return after the uses `known`, oldest first."""
-    uses = [earlier for earlier in known if is_same_split(use, earlier)]
-    uses.append(use)
+    uses = [*(earlier for earlier in known if is_same_split(use, earlier)), use]
     questions = list(dict.fromkeys(earlier.question for earlier in uses))
-    return Look(
-        question=use.question,
-        split=use.split,
-        plan=use.plan,
-        number=questions.index(use.question) + 1,
-        first_plan=uses[0].plan,
-        num_splits=len({earlier.split for earlier in uses}),
-    )
+    number = questions.index(use.question) + 1
+    num_splits = len({earlier.split for earlier in uses})
+    return Look(use.question, use.split, use.plan, number, uses[0].plan, num_splits)
 
 
 def read_uses() -> list[SplitUse]:
