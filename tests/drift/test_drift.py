@@ -12,8 +12,7 @@ import pytest
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Drift, Retrain
 from plumbline.drift import check, decision, statistical_tests
-from plumbline.drift.arrays import measure_arrays
-from plumbline.drift.decision import DriftOutcome, SourceReading
+from plumbline.drift.decision import DriftOutcome
 from plumbline.drift.window import RowWindow
 from plumbline.registry.journal import Entry
 from plumbline.registry.reader.addresses import parse_address
@@ -101,16 +100,6 @@ def test_a_sure_change_that_is_small_does_not_count() -> None:
     assert not moved.drifted
 
 
-def test_a_slow_drift_is_seen_because_the_reference_stays() -> None:
-    old = rows(0)
-    seen = [
-        bool(drifted(old, rows(10 + day, **{"input.x": rows(10 + day)["input.x"] + 0.1 * day})))
-        for day in range(30)
-    ]
-    assert not any(seen[:2])
-    assert all(seen[10:])
-
-
 def test_rare_categories_that_are_all_new_are_seen() -> None:
     old = pd.DataFrame({"input.code": [f"a{n % 45}" for n in range(2000)]})
     new = pd.DataFrame({"input.code": [f"b{n % 45}" for n in range(200)]})
@@ -159,10 +148,10 @@ def test_labels_that_come_late_show_that_answers_are_worse(answer: str) -> None:
         old, worse = (np.where(draw.random(400) < share, truth, "c") for share in (0.95, 0.80))
     before = pd.DataFrame({answer: old, "label": truth})
     after = pd.DataFrame({answer: worse, "label": truth})
-    assert statistical_tests.compare_errors(before, before, answer, "label").p_value > 0.4
-    assert statistical_tests.compare_errors(before, after, answer, "label").p_value < 1e-4
+    assert statistical_tests.compare_errors(before, before, answer).p_value > 0.4
+    assert statistical_tests.compare_errors(before, after, answer).p_value < 1e-4
     assert (
-        statistical_tests.compare_errors(after, before, answer, "label").p_value > 0.9
+        statistical_tests.compare_errors(after, before, answer).p_value > 0.9
     )  # better is no drift
 
 
@@ -221,9 +210,8 @@ FOUND = DriftOutcome("drift", "1 of 9 tests show drift: input.x (values)")
 
 def record(hours_ago: float, log: str | None = LOG, recorded_hours_ago: float = 0) -> Entry:
     """A check whose rows were read so many hours ago, by the clock of who checked."""
-    reading = SourceReading(log, NOW - timedelta(hours=hours_ago))
-    check = look(True, hours_ago=recorded_hours_ago)
-    return replace(check, reason=decision.describe_check(FOUND, reading))
+    reason = decision.describe_check(FOUND, log, NOW - timedelta(hours=hours_ago))
+    return replace(look(True, hours_ago=recorded_hours_ago), reason=reason)
 
 
 def find_hours_ago(*history: Entry, version: str = "1") -> float | None:
@@ -246,21 +234,9 @@ def test_checks_of_other_sources_leave_the_next_window_as_it_is() -> None:
     assert find_hours_ago(record(2, OTHER_LOG), record(1, None)) is None
 
 
-def test_names_of_columns_name_no_source() -> None:
-    name = f"; rows of {LOG} read at {NOW.isoformat()}"
-    found = DriftOutcome("drift", f"1 of 9 tests show drift: {name} (values)")
-    reason = decision.describe_check(found, SourceReading(OTHER_LOG, NOW))
-    assert find_hours_ago(replace(look(True), reason=reason)) is None
-
-
-def test_of_several_checks_the_one_recorded_last_counts() -> None:
-    """A clock that was ahead wrote a time at which nobody read what another check left."""
-    assert find_hours_ago(record(0.5), record(1)) == 1
-
-
 def test_windows_of_other_sources_do_not_count() -> None:
     stable = DriftOutcome("stable", "none of 9 tests shows drift")
-    of_file = replace(look(False), reason=decision.describe_check(stable, SourceReading(None, NOW)))
+    of_file = replace(look(False), reason=decision.describe_check(stable, None, NOW))
     history = [record(3), of_file, of_file, of_file, record(1)]
     found = decision.judge_over_time(FOUND, history, "1", LOG, LIMITS, NOW)
     assert "2 of the last 2 windows drifted" in found.reason
@@ -286,36 +262,13 @@ def test_arrays_of_text_and_of_few_whole_numbers_are_compared_by_shares(symbols:
 
     def list_drifted(current: list) -> set[str]:
         old = pd.DataFrame({"input.agents": draw(400, [0.25] * 4)})
-        new = pd.DataFrame({"input.agents": current})
-        tests = statistical_tests.compare_tables(old, new, "output.answer", 0)
-        return {t.column for t in statistical_tests.judge_tests(tests, 0.05, 0.1) if t.drifted}
+        return set(drifted(old, pd.DataFrame({"input.agents": current})))
 
     assert list_drifted([json.dumps(row) for row in draw(400, [0.25] * 4)]) == set()
     # the mean of 1, 2, 3, 4 stays 2.5
     changed = list_drifted(draw(400, [0.4, 0.1, 0.1, 0.4]))
     assert {f"input.agents share of {symbols[0]}", f"input.agents share of {symbols[1]}"} <= changed
     assert "input.agents mean" not in changed
-
-
-def test_a_new_value_in_arrays_of_text_is_seen() -> None:
-    old = pd.DataFrame({"input.agents": [["a", "b"]] * 300})
-    new = pd.DataFrame({"input.agents": [["a", "z"]] * 300})
-    tests = statistical_tests.compare_tables(old, new, "output.answer", 0)
-    drifted = {t.column for t in statistical_tests.judge_tests(tests, 0.05, 0.1) if t.drifted}
-    assert {"input.agents share of b", "input.agents share of any other value"} <= drifted
-
-
-def test_text_of_endless_nesting_is_no_array() -> None:
-    column = pd.DataFrame({"agents": ["[" * 100_000, "[1, 2]"]})
-    measured = measure_arrays(column, ["agents"], {})
-    assert measured["agents mean"].tolist()[1] == 1.5
-
-
-def test_shares_of_known_values_leave_none_for_others() -> None:
-    """A rest of rounding would be another value than 0 to a test of distributions."""
-    values = list("abcdefghij")
-    measured = measure_arrays(pd.DataFrame({"agents": [values]}), ["agents"], {"agents": values})
-    assert measured["agents share of any other value"].tolist() == [0.0]
 
 
 def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logged_as_json() -> None:
@@ -327,17 +280,8 @@ def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logge
         return [random.normal(mean, spread, length) for _ in range(rows)]
 
     def seen(current: list) -> set[str]:
-        old, new = (
-            pd.DataFrame({"input.signal": signals(400)}),
-            pd.DataFrame({"input.signal": current}),
-        )
-        return {
-            t.column
-            for t in statistical_tests.judge_tests(
-                statistical_tests.compare_tables(old, new, "output.component", 0), 0.05, 0.1
-            )
-            if t.drifted
-        }
+        old = pd.DataFrame({"input.signal": signals(400)})
+        return set(drifted(old, pd.DataFrame({"input.signal": current})))
 
     assert seen([json.dumps(one.tolist()) for one in signals(300)]) == set()
     assert seen(signals(300, mean=0.2)) == {"input.signal mean"}

@@ -42,19 +42,6 @@ def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
         assert not judge_due([write_entry("retrain", 6 + late)], 7, NOW).is_due
 
 
-def test_after_a_clock_that_was_ahead_training_is_not_due_every_night() -> None:
-    """All later entries of the journal keep its date, also those of the trainings of each night."""
-    history = [write_entry("registered", 8), write_entry("drift", -300, number=2)]
-    assert judge_due(history, 7, NOW).is_due
-    history += [write_entry("retrain", -300, number=3), write_entry("registered", -300, number=4)]
-    for night in range(3):
-        found = judge_due(history, 7, NOW + timedelta(days=night))
-        assert (found.is_due, found.last) == (False, history[-1].seal)
-        assert "of 2027-01-03 (journal entry 4)" in found.reason
-        assert "due on 2027-01-10" in found.reason
-    assert judge_due(history, 7, NOW + timedelta(days=307)).is_due
-
-
 def test_where_nothing_was_trained_training_is_due() -> None:
     found = judge_due([], 3650, NOW)
     assert (found.is_due, found.last) == (True, START)
@@ -67,9 +54,7 @@ def test_params_without_the_key_are_written_without_it() -> None:
 
 
 def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:
-    assert "not due: params.yaml has no drift.retrain.every_days" in ask(line, 10)
     line.replace("params.yaml", "per_day: 1", "per_day: 1, every_days: 7")
-    assert "due: the journal has no training" in ask(line, 0)
     assert "due: the journal has no training" in ask(line, 0, "--record")
     today = datetime.now(UTC).date()
     said = f"not due: the last training is of {today} (journal entry 1)"
@@ -78,8 +63,6 @@ def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:
         json.loads, line.run("plumbline", "journal", "line", "--json").stdout.split("\n")[:-1]
     )
     assert (entry["action"], entry["evidence"]) == ("retrain", START)
-    line.replace("params.yaml", "every_days: 7", "every_days: 0")
-    assert "drift.retrain.every_days" in ask(line, 2)
 
 
 def ask(line: Checkout, code: int, *options: str) -> str:

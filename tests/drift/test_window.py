@@ -1,9 +1,7 @@
 """Which rows of a log of requests are compared: the newest, and no file is read in vain."""
 
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from threading import Barrier
 
 import pandas as pd
 import pytest
@@ -56,24 +54,6 @@ def test_a_file_gets_its_name_once_it_is_complete(tmp_path: Path) -> None:
 
     RequestFolder(str(tmp_path)).write(choose_name, b"complete")
     assert [path.name for path in tmp_path.iterdir()] == ["requests-20261120T000000-a-1.parquet"]
-
-
-def test_two_servers_may_delete_the_same_files(tmp_path: Path) -> None:
-    names = [f"requests-20261120T{number:06}-a-1.parquet" for number in range(2000)]
-    for name in names:
-        (tmp_path / name).touch()
-    both = Barrier(2)
-
-    def delete_all() -> None:
-        folder = RequestFolder(str(tmp_path))
-        both.wait()
-        for name in names:
-            folder.delete(name)
-
-    with ThreadPoolExecutor() as pool:
-        for done in [pool.submit(delete_all) for _ in range(2)]:
-            done.result()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_log_in_a_bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +15,7 @@ import pytest
 from tests.support.effort import choose_effort
 from tests.support.faulty_proxy import Fault, run_proxy
 from tests.support.s3_server import serve_bucket
-from tests.support.scored_files import GOOD, URI, Model, prepare_model, read, write
+from tests.support.scored_files import GOOD, Model, prepare_model, read, write
 
 from plumbline.contract.errors import BusyError, DataError, ParamsError, PlumblineError
 from plumbline.scoring import FolderRequest, make_spark_engine, score_folder
@@ -98,17 +96,6 @@ def test_a_second_run_scores_only_what_changed(model: Model, given: Path, tmp_pa
     assert [row["text"] for row in read(out / NAMES[0])] == ["parcel late"]
     after = {name: (out / name).stat().st_mtime_ns for name in NAMES}
     assert [name for name in NAMES if after[name] != before[name]] == [NAMES[0]]
-
-
-def test_answers_that_were_changed_are_not_kept(model: Model, given: Path, tmp_path: Path) -> None:
-    model.score_folder(given, tmp_path / "out")
-    changed = tmp_path / "out" / NAMES[0]
-    whole = changed.read_bytes()
-    changed.write_bytes(whole.replace(b"refund", b"refuse"))
-    with pytest.raises(DataError, match=f"{changed}: exists, and is not what this run writes"):
-        model.score_folder(given, tmp_path / "out")
-    model.score_folder(given, tmp_path / "out", overwrite=True)
-    assert changed.read_bytes() == whole
 
 
 def test_other_options_do_not_mix_with_earlier_answers(
@@ -377,36 +364,3 @@ def test_an_interrupted_run_on_spark_is_continued(
     assert "interrupted; run the same command again" in said
     (given / "zzz.csv").unlink()
     assert "3 of the files were scored before" in model.run(given, out)
-
-
-@SPARK
-@pytest.mark.slow
-def test_what_spark_udf_answers_is_what_score_answers(model: Model, tmp_path: Path) -> None:
-    write(tmp_path / "in.parquet", {"text": GOOD})
-    model.score(tmp_path / "in.parquet", tmp_path / "out.jsonl", columns=["label", "score"])
-    script = tmp_path / "udf.py"
-    script.write_text(UDF)
-    found = subprocess.run(
-        [sys.executable, str(script), URI, str(tmp_path / "in.parquet")],
-        env=model.environment | {"PYSPARK_PYTHON": sys.executable},
-        capture_output=True,
-        text=True,
-        timeout=6000,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr[-2000:]
-    expected = {row["text"]: (row["label"], row["score"]) for row in read(tmp_path / "out.jsonl")}
-    answers = json.loads(found.stdout.strip().splitlines()[-1])
-    assert {text: (label, score) for text, label, score in answers} == expected
-
-
-UDF = """
-import json, sys
-import mlflow
-from pyspark.sql import SparkSession
-
-session = SparkSession.builder.master("local[2]").getOrCreate()
-answer = mlflow.pyfunc.spark_udf(session, sys.argv[1])
-rows = session.read.parquet(sys.argv[2]).withColumn("answer", answer("text")).collect()
-print(json.dumps([[row["text"], row["answer"]["label"], row["answer"]["score"]] for row in rows]))
-"""

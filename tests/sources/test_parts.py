@@ -1,14 +1,10 @@
 """Where data may be: files, patterns, addresses, object stores, databases and hub data sets."""
 
-import errno
-import gc
 import gzip
 import hashlib
 import io
-import resource
 import sqlite3
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from fsspec import AbstractFileSystem
 from tests.support.file_server import serve_folder
-from tests.support.loopback import run_server
 from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
@@ -58,24 +53,6 @@ def test_a_pattern_reads_its_files_in_order(folder: Path) -> None:
     assert list(result.rows) == expected
     assert [part.facts["name"] for part in result.parts] == ["a.csv", "b.csv"]
     assert result.parts[0].facts["sha256"] == sha256((folder / "a.csv").read_text())
-
-
-def test_files_with_one_name_are_distinguished_by_their_path(folder: Path) -> None:
-    for name in ("x", "y"):
-        (folder / name).mkdir()
-        (folder / name / "a.csv").write_text(CSV)
-    result = read_source("**/a.csv")
-    assert [part.name for part in result.parts] == ["x/a.csv", "y/a.csv"]
-
-
-def test_each_part_has_the_split_of_its_source(folder: Path) -> None:
-    (folder / "train.csv").write_text(CSV)
-    (folder / "test.csv").write_text(CSV)
-    parts = locate_parts([("train", "train.csv"), ("test", "test.csv")], {})
-    assert [(part.name, part.split) for part in parts] == [
-        ("train.csv", "train"),
-        ("test.csv", "test"),
-    ]
 
 
 def test_parts_of_one_file_or_database_have_the_name_of_their_split(folder: Path) -> None:
@@ -150,50 +127,6 @@ def test_an_address_is_refused_unpinned_changed_or_absent(folder: Path, server: 
     assert list((folder / ".plumbline/downloads").iterdir()) == []
 
 
-def test_a_disk_that_takes_no_file_is_named_and_not_the_server(folder: Path, server: str) -> None:
-    (folder / "a.csv").write_text(CSV)
-    url = f"{server}/a.csv"
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
-    try:
-        with pytest.raises(OSError, match="File too large") as refused:
-            read_source(url, **{url: sha256(CSV)})
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (refused.value.errno, refused.value.filename) == (
-        errno.EFBIG,
-        f".plumbline/downloads/{sha256(CSV)}",
-    )
-    assert list((folder / ".plumbline/downloads").iterdir()) == []
-
-
-class CutOff(BaseHTTPRequestHandler):
-    """Promises more bytes than it sends."""
-
-    num_bytes: ClassVar[str] = "9999"
-
-    def do_GET(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Length", self.num_bytes)
-        self.end_headers()
-        self.wfile.write(b"text,label\n")
-
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
-def test_an_answer_that_is_cut_off_or_odd_is_named(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), CutOff)) as server:
-        url = f"{server}/a.csv"
-        with pytest.raises(DataError, match="ended after 11 of 9,999 bytes"):
-            read_source(url, **{url: "0" * 64})
-        monkeypatch.setattr(CutOff, "num_bytes", "many")
-        with pytest.raises(DataError, match="cannot be fetched"):
-            read_source(url, **{url: "0" * 64})
-
-
 @pytest.mark.parametrize("url", ["https://a..b/x.csv", "http://[::1/x", "https://me:secret@[h/x"])
 def test_an_address_that_cannot_be_one_is_named(folder: Path, url: str) -> None:
     for ask in (
@@ -203,36 +136,6 @@ def test_an_address_that_cannot_be_one_is_named(folder: Path, url: str) -> None:
         with pytest.raises(ParamsError, match="not a valid address") as error:
             ask()
         assert "secret" not in str(error.value)
-
-
-class Redirect(BaseHTTPRequestHandler):
-    """Answers with a redirect, and at its target `/b.csv` with the file."""
-
-    target: ClassVar[str] = "/b.csv"
-
-    def do_GET(self) -> None:
-        is_target = self.path == "/b.csv"
-        self.send_response(200 if is_target else 302)
-        self.send_header("Location", self.target)
-        self.end_headers()
-        if is_target:
-            self.wfile.write(CSV.encode())
-
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
-@pytest.mark.parametrize("target", ["http://a..b/x.csv", "http://[::1/x"])
-def test_a_redirect_is_followed_and_named_where_it_is_not_valid(
-    folder: Path, target: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Redirect)) as server:
-        url = f"{server}/a.csv"
-        assert len(read_source(url, **{url: sha256(CSV)}).rows) == 60
-        monkeypatch.setattr(Redirect, "target", target)
-        with pytest.raises(DataError, match=f"^{url}: cannot be fetched "):
-            read_source(url, **{url: "0" * 64})
-        gc.collect()  # a connection that is left open would warn now
 
 
 def test_an_object_store_is_read_through_fsspec(folder: Path) -> None:

@@ -65,13 +65,13 @@ KINDS = {
     "semicolons": Kind("a.csv", SEMICOLONS.encode(), body=True),
     "tabs": Kind("a.tsv", SEMICOLONS.replace(";", "\t").encode(), body=True),
     "vertical bars": Kind("a.txt", SEMICOLONS.replace(";", "|").encode(), body=True),
-    "a declared delimiter": Kind("a.csv", f"sep=;\n{SEMICOLONS}".encode(), body=True),
+    "a declared delimiter": Kind("a.csv", f'"sep=;"\n{SEMICOLONS}'.encode(), body=True),
     "lines of Windows": Kind("a.csv", SEMICOLONS.replace("\n", "\r\n").encode(), body=True),
     "UTF-8 with a mark": Kind("a.csv", b"\xef\xbb\xbf" + SEMICOLONS.encode(), body=True),
     "UTF-16": Kind("a.csv", SEMICOLONS.encode("utf-16"), body=True),
     "UTF-32": Kind("a.csv", SEMICOLONS.encode("utf-32"), body=True),
     "Windows-1252": Kind("a.csv", SEMICOLONS.encode("cp1252")),
-    "gzip": Kind("a.csv.gz", gzip.compress(SEMICOLONS.encode())),
+    "gzip": Kind("A.CSV.GZ", gzip.compress(SEMICOLONS.encode())),
     "joined files": Kind(
         "a.csv", 'Betrag,Größe\n1,groß\nBetrag,Größe\n2.5,"klein, ok"\n'.encode(), body=True
     ),
@@ -81,6 +81,7 @@ KINDS = {
     ),
     "JSON lines": Kind("a.jsonl", LINES.encode()),
     "Parquet": Kind("a.parquet", build_arrow("a.parquet")),
+    "Parquet in gzip": Kind("a.parquet.gz", gzip.compress(build_arrow("a.parquet"))),
     "Arrow": Kind("a.arrow", build_arrow("a.arrow")),
     "an Arrow stream": Kind("stream.arrow", build_arrow("stream.arrow")),
     "numbered classes": Kind("a.parquet", build_arrow("a.parquet", numbered=True)),

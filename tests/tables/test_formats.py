@@ -34,34 +34,6 @@ def read_refused(raw: bytes | str, folder: Path, name: str = "a.csv", **options:
     return str(error.value)
 
 
-def test_every_format_gives_the_same_rows(folder: Path) -> None:
-    table = pa.table({"text": [text for text, _ in ROWS], "label": [label for _, label in ROWS]})
-    lines = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in ROWS)
-    (folder / "a.csv").write_text(CSV)
-    (folder / "a.tsv").write_text(CSV.replace(",", "\t"))
-    (folder / "a.jsonl").write_text(lines)
-    pq.write_table(table, folder / "a.parquet")
-    pyarrow.feather.write_feather(table, str(folder / "a.feather"))
-    with pa.ipc.new_stream(str(folder / "a.arrow"), table.schema) as stream:
-        stream.write_table(table)
-    for path in [path for path in folder.iterdir() if path.is_file()]:
-        (folder / f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes()))
-    (folder / "UPPER.CSV.GZ").write_bytes(gzip.compress(CSV.encode()))
-    (folder / "UPPER.TSV").write_text(CSV.replace(",", "\t"))
-    (folder / "UPPER.PARQUET.GZ").write_bytes((folder / "a.parquet.gz").read_bytes())
-    (folder / "utf16.csv").write_bytes(CSV.encode("utf-16"))
-    (folder / "bom.csv").write_bytes(b"\xef\xbb\xbf" + CSV.encode())
-    (folder / "crlf.csv").write_bytes(CSV.replace("\n", "\r\n").encode())
-    paths = sorted(path for path in folder.iterdir() if path.is_file())
-    assert len(paths) == 18
-    for path in paths:
-        result = read_source(path.name)
-        assert result.values == ROWS, path.name
-        assert result.notices == [], path.name
-        one_column = read_source(path.name, COLUMNS[:1])
-        assert one_column.values == [(text,) for text, _ in ROWS], path.name
-
-
 @pytest.mark.parametrize(
     ("separator", "name"), [(";", "semicolons"), ("\t", "tabs"), ("|", "vertical bars")]
 )
@@ -189,22 +161,6 @@ def test_a_fault_is_named_with_its_place(
     assert message in read_refused(raw, folder, name)
 
 
-@pytest.mark.parametrize(
-    ("raw", "values"),
-    [
-        ("sep=;\ntext;label\nhi, you;a\n", ("hi, you", "a")),
-        ('"sep=|"\r\ntext|label\r\nhi|a\r\n', ("hi", "a")),
-        ("sep=~\ntext~label\nhi~a\n", ("hi", "a")),
-    ],
-)
-def test_a_first_line_may_declare_the_delimiter(
-    folder: Path, raw: str, values: tuple[str, str]
-) -> None:
-    result = read_bytes(raw, folder)
-    assert result.values == [values]
-    assert list(result.rows) == ["a.csv:3"]
-
-
 def test_names_of_columns_that_come_again_are_no_row(folder: Path) -> None:
     result = read_bytes(CSV + CSV + CSV, folder)
     assert result.values == ROWS * 3
@@ -212,13 +168,6 @@ def test_names_of_columns_that_come_again_are_no_row(folder: Path) -> None:
         "a.csv:62: the names of the columns again, left out (lines of this kind: 2); "
         "were files joined?"
     ]
-
-
-def test_blanks_before_quotes_are_no_part_of_a_cell(folder: Path) -> None:
-    result = read_bytes('text, label\nplain, "a"\n"x, y", "b, c"\n', folder)
-    assert result.values == [("plain", "a"), ("x, y", "b, c")]
-    swapped = read_bytes('label,text\na, "Hello, you"\nb, "Oh, ""no"""\n', folder)
-    assert swapped.values == [("Hello, you", "a"), ('Oh, "no"', "b")]
 
 
 def test_blanks_stay_where_quotes_do_not_begin_a_cell(folder: Path) -> None:
@@ -269,16 +218,6 @@ def test_numbered_classes_get_the_names_that_the_file_has(folder: Path, name: st
         with pa.ipc.new_stream(str(folder / name), table.schema) as stream:
             stream.write_table(table)
     assert read_source(name).values == [("x", "complaint"), ("y", "praise"), ("z", None)]
-
-
-def test_lists_of_numbered_classes_get_names(folder: Path) -> None:
-    feature = {"feature": {"names": ["a", "b"], "_type": "ClassLabel"}, "_type": "List"}
-    table = pa.table({"text": ["x"], "label": [[1, 0]]})
-    pq.write_table(
-        table.replace_schema_metadata(build_class_features(feature)), folder / "a.parquet"
-    )
-    column = WantedColumn("label", "data.columns.label", may_be_list=True)
-    assert read_source("a.parquet", (column,)).values == [('["b", "a"]',)]
 
 
 def test_a_pattern_passes_over_marks_and_parts_without_a_byte(folder: Path) -> None:
@@ -366,12 +305,6 @@ def test_an_unpaired_surrogate_is_replaced(folder: Path) -> None:
     result = read_bytes(lines + odd, folder, "a.jsonl")
     assert result.values[-2:] == [("odd ? end", "a"), ("😀", "a")]
     assert [row.decoded for row in result.rows.values()][-2:] == [True, False]
-
-
-def test_typed_values_become_text(folder: Path) -> None:
-    table = pa.table({"text": ["x", "y", "z"], "label": [1.0, 2.5, None]})
-    pq.write_table(table, folder / "a.parquet")
-    assert read_source("a.parquet").values == [("x", "1"), ("y", "2.5"), ("z", None)]
 
 
 def test_a_number_that_is_none_is_an_empty_cell(folder: Path) -> None:

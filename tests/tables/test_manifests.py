@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -182,65 +181,6 @@ def test_the_classes_that_changed_most_stand_first() -> None:
         {"label": "d", "before": 0, "after": 2},
         {"label": "b", "before": 3, "after": 4},
     ]
-
-
-def test_everything_new_and_everything_gone() -> None:
-    other = OLD.assign(id=[f"s{i}" for i in range(4)], digest=[f"y{i}" for i in range(4)])
-    train = compare_manifests(OLD, other)["splits"]["train"]
-    assert (train["added"], train["removed"]) == (2, 2)
-    assert compare_manifests(OLD.iloc[:0], OLD)["splits"]["test"]["added"] == 1
-
-
-def draw_manifests() -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Draw two manifests, in which ids and digests occur again, and rows changed in every way."""
-    draw = np.random.default_rng(0)
-    old = manifest(
-        *zip(
-            [f"r{number}" for number in draw.integers(0, 60, 80)],
-            draw.choice(["train", "validation", "test"], 80),
-            draw.choice(list("abc"), 80),
-            [f"x{number}" for number in draw.integers(0, 60, 80)],
-            strict=True,
-        )
-    )
-    new = pd.concat([old.sample(frac=0.8, random_state=0), old.sample(9, random_state=1)])
-    new = new.reset_index(drop=True).replace({"label": {"c": "d"}})
-    for column, values in (("id", ["r3", "new"]), ("digest", ["x3", "new"]), ("label", ["a", "e"])):
-        new.loc[draw.integers(0, len(new), 8), column] = draw.choice(values, 8)
-    new.loc[draw.integers(0, len(new), 8), "split"] = "train"
-    return old, new
-
-
-DRAWN = pd.DataFrame(
-    {
-        "train": [23, 27, 3, 4, 1, 0, 11, 0, 6, 1, 17],
-        "validation": [28, 23, 3, 4, 0, 0, 12, 0, 1, 5, 21],
-        "test": [29, 23, 0, 5, 2, 0, 11, 0, 1, 2, 18],
-    },
-    index=[
-        "before", "after", "added", "removed", "changed", "regrouped", "relabelled", "renamed",
-        "moved_in", "moved_out", "altered",
-    ],
-).to_dict()  # fmt: skip
-
-
-def test_rows_that_changed_in_every_way_are_counted() -> None:
-    old, new = draw_manifests()
-    found = compare_manifests(old, new)
-    assert found["splits"] == DRAWN
-    assert found["renames"] == {}
-    assert compare_manifests(old, old.sample(frac=1, random_state=0))["same"]
-
-
-def test_one_row_that_kept_its_label_is_enough_for_a_class_to_have_no_new_name() -> None:
-    old = manifest(*((f"r{row}", "test", "a", f"x{row}") for row in range(20)))
-    renamed = old.assign(label="b")
-    assert compare_manifests(old, renamed)["renames"] == {"a": "b"}
-    edited = renamed.assign(digest=[f"y{row}" for row in range(20)])
-    assert compare_manifests(old, edited)["renames"] == {"a": "b"}
-    for table in (renamed, edited):
-        found = compare_manifests(old, pd.concat([table[:19], old[19:]]))
-        assert (found["renames"], found["splits"]["test"]["relabelled"]) == ({}, 19)
 
 
 def test_a_class_that_got_another_name_is_told_from_labels_that_were_changed() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from plumbline import bundle
@@ -10,7 +11,7 @@ from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.params import MAX_WINDOW_ROWS, Drift, Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.drift import decision, statistical_tests, window
-from plumbline.drift.decision import DriftOutcome, SourceReading
+from plumbline.drift.decision import DriftOutcome
 from plumbline.drift.statistical_tests import LABEL, DriftTest
 from plumbline.drift.window import RowWindow
 from plumbline.process.files import write_aside, write_json
@@ -19,6 +20,7 @@ from plumbline.registry.reader import find_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.reporting import html
+from plumbline.scoring.scorer import describe_model
 
 
 def check_drift(
@@ -44,8 +46,7 @@ def check_drift(
     if record and log:
         history = promotion.read_history(champion.name)
         since = decision.find_last_check(history, champion.version, log)
-    # What is logged from now on is of the next window.
-    reading = SourceReading(log, decision.get_utc_time())
+    read_at = decision.get_utc_time()  # what is logged from now on is of the next window
     rows = window.load_current(current, champion, MAX_WINDOW_ROWS, since)
     rows = _name_label(rows, label, current, champion)
     answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
@@ -53,9 +54,12 @@ def check_drift(
     tests = statistical_tests.judge_tests(tests, params.drift.alpha, params.drift.min_effect)
     outcome = decision.judge_window(tests, len(rows.rows), params.drift)
     if record and outcome.verdict != "too few rows":
-        outcome = _record_outcome(outcome, champion, rows, reading, params.drift)
+        outcome = _record_outcome(outcome, champion, rows, log, read_at, params.drift)
     windows = {"reference": reference, "current": rows}
-    _write_report(_build_report(champion, params.drift, tests, outcome, windows))
+    report = _build_report(champion, params.drift, tests, outcome, windows)
+    write_json(layout.DRIFT, report)
+    with write_aside(layout.DRIFT_PAGE) as aside:
+        aside.write_text(html.render_template("drift.html", report), encoding="utf-8")
     return outcome
 
 
@@ -79,20 +83,22 @@ def _record_outcome(
     outcome: DriftOutcome,
     champion: CachedVersion,
     rows: RowWindow,
-    reading: SourceReading,
+    log: str | None,
+    read_at: datetime,
     limits: Drift,
 ) -> DriftOutcome:
     """Write this window's outcome to the journal; the outcome over all windows."""
     name = champion.name
     digest = hashlib.sha256(f"{champion.bundle} {rows.digest}".encode()).hexdigest()
     subject = (champion.version, champion.bundle, digest)
-    promotion.record_finding(name, "drift", *subject, decision.describe_check(outcome, reading))
+    found = decision.describe_check(outcome, log, read_at)
+    promotion.record_finding(name, "drift", *subject, found)
     history = promotion.read_history(name)
     if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
         reason = f"{outcome.reason}; training was already requested for these rows"
         return DriftOutcome("watch", reason)
     now = decision.get_utc_time()
-    overall = decision.judge_over_time(outcome, history, champion.version, reading.log, limits, now)
+    overall = decision.judge_over_time(outcome, history, champion.version, log, limits, now)
     if overall.verdict == "drift":
         promotion.record_finding(name, "retrain", *subject, overall.reason)
     return overall
@@ -107,11 +113,7 @@ def _build_report(
 ) -> dict[str, Any]:
     """The content of reports/drift.json."""
     return {
-        "model": {
-            "name": champion.name,
-            "version": champion.version,
-            "bundle": champion.bundle,
-        },
+        "model": describe_model(champion),
         "verdict": outcome.verdict,
         "reason": outcome.reason,
         "rows": {
@@ -121,9 +123,3 @@ def _build_report(
         "tests": [asdict(test) for test in tests],
         "limits": limits.model_dump(mode="json"),
     }
-
-
-def _write_report(report: dict[str, Any]) -> None:
-    write_json(layout.DRIFT, report)
-    with write_aside(layout.DRIFT_PAGE) as aside:
-        aside.write_text(html.render_template("drift.html", report), encoding="utf-8")

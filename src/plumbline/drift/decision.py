@@ -25,14 +25,6 @@ READ = re.compile(rf"; rows of ({A_FILE}|[0-9a-f]{{12}}) read at (\S+)\Z")
 
 
 @dataclass(frozen=True)
-class SourceReading:
-    """Where the rows of a check were read, and when."""
-
-    log: str | None  # the digest of a log of requests; None for a file
-    at: datetime
-
-
-@dataclass(frozen=True)
 class DriftOutcome:
     """What to do, and why."""
 
@@ -82,11 +74,14 @@ def judge_over_time(
     return DriftOutcome("drift", reason)
 
 
-def describe_check(window: DriftOutcome, reading: SourceReading) -> str:
-    """Return the reason in the journal: what a window showed, and which rows it had."""
+def describe_check(window: DriftOutcome, log: str | None, at: datetime) -> str:
+    """Return the reason in the journal: what a window showed, and which rows it had.
+
+    They were read from `log` as in `judge_over_time`, at the time `at`.
+    """
     seen = SEEN[window.verdict == "drift"]
-    time = reading.at.isoformat(timespec="seconds")
-    return f"{seen}: {window.reason}; rows of {reading.log or A_FILE} read at {time}"
+    time = at.isoformat(timespec="seconds")
+    return f"{seen}: {window.reason}; rows of {log or A_FILE} read at {time}"
 
 
 def find_last_check(history: Sequence[Entry], version: str, log: str) -> datetime | None:

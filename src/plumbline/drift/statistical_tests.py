@@ -59,7 +59,7 @@ def compare_tables(
     # Labels arrive late: that they are missing is not drift.
     tests = [test for test in tests if (test.column, test.what) != (LABEL, "missing")]
     if {answer, LABEL} <= set(reference.columns) and current[LABEL].notna().any():
-        tests.append(compare_errors(reference, current, answer, LABEL))
+        tests.append(compare_errors(reference, current, answer))
     return tests
 
 
@@ -157,21 +157,19 @@ def measure_stability(old: np.ndarray, new: np.ndarray) -> float:
     return float(((q - p) * np.log(q / p)).sum())
 
 
-def compare_errors(
-    reference: "pd.DataFrame", current: "pd.DataFrame", answer: str, label: str
-) -> DriftTest:
+def compare_errors(reference: "pd.DataFrame", current: "pd.DataFrame", answer: str) -> DriftTest:
     """Whether answers are worse where the true ones are known; a one-sided test.
 
     Fisher's test of the number of wrong answers, Mann and Whitney's of the size of errors.
     """
-    old = reference.dropna(subset=[answer, label])
-    new = current.dropna(subset=[answer, label])
+    old = reference.dropna(subset=[answer, LABEL])
+    new = current.dropna(subset=[answer, LABEL])
     if classify_column(reference[answer]) == "number":
-        return _compare_error_sizes(old, new, answer, label)
+        return _compare_error_sizes(old, new, answer)
     from scipy.stats import fisher_exact
 
-    old_wrong = _is_wrong(old, answer, label)
-    new_wrong = _is_wrong(new, answer, label)
+    old_wrong = _is_wrong(old, answer)
+    new_wrong = _is_wrong(new, answer)
     table = [[int(wrong.sum()), int((~wrong).sum())] for wrong in (new_wrong, old_wrong)]
     p_value = float(fisher_exact(table, "greater").pvalue)
     change = (
@@ -181,21 +179,19 @@ def compare_errors(
     return DriftTest(answer, "errors", "Fisher, one-sided", p_value, None, change)
 
 
-def _compare_error_sizes(
-    old: "pd.DataFrame", new: "pd.DataFrame", answer: str, label: str
-) -> DriftTest:
+def _compare_error_sizes(old: "pd.DataFrame", new: "pd.DataFrame", answer: str) -> DriftTest:
     from scipy.stats import mannwhitneyu
 
-    old_sizes = np.abs(old[answer].to_numpy(float) - old[label].to_numpy(float))
-    new_sizes = np.abs(new[answer].to_numpy(float) - new[label].to_numpy(float))
+    old_sizes = np.abs(old[answer].to_numpy(float) - old[LABEL].to_numpy(float))
+    new_sizes = np.abs(new[answer].to_numpy(float) - new[LABEL].to_numpy(float))
     p_value = float(mannwhitneyu(new_sizes, old_sizes, alternative="greater").pvalue)
     change = f"mean absolute error {old_sizes.mean():.4g} before, {new_sizes.mean():.4g} now"
     return DriftTest(answer, "errors", "Mann-Whitney", p_value, None, change)
 
 
-def _is_wrong(rows: "pd.DataFrame", answer: str, label: str) -> np.ndarray:
+def _is_wrong(rows: "pd.DataFrame", answer: str) -> np.ndarray:
     """Whether each answer differs from its label, as a boolean array [rows]."""
-    return (rows[answer].astype(str) != rows[label].astype(str)).to_numpy()
+    return (rows[answer].astype(str) != rows[LABEL].astype(str)).to_numpy()
 
 
 def _compare_missing(name: str, reference: "pd.Series", current: "pd.Series") -> DriftTest:
@@ -210,29 +206,18 @@ def _compare_texts(name: str, old: "pd.Series", new: "pd.Series", seed: int) -> 
     The words of one half of the reference are known; the other half is compared.
     """
     known = texts.list_words(old[::2])
-    old_unknown = _measure_unknown_shares(old[1::2], known)
-    new_unknown = _measure_unknown_shares(new, known)
+    old_unknown = texts.measure_unknown_shares(old[1::2], known)
+    new_unknown = texts.measure_unknown_shares(new, known)
     change = f"{old_unknown.mean():.1%} of words unknown before, {new_unknown.mean():.1%} now"
-    wording = texts.compare_wording(old.tolist(), new.tolist(), seed)
+    method = "kernel two-sample (MMD), permuted"
+    p_value, told, examples = texts.compare_wording(old.tolist(), new.tolist(), seed)
     return [
         compare_numbers(
             name, "length", old.str.len().to_numpy(float), new.str.len().to_numpy(float)
         ),
         replace(compare_numbers(name, "unknown words", old_unknown, new_unknown), told=change),
-        DriftTest(
-            name,
-            "wording",
-            "kernel two-sample (MMD), permuted",
-            wording.p_value,
-            None,
-            wording.change,
-            wording.examples,
-        ),
+        DriftTest(name, "wording", method, p_value, None, told, examples),
     ]
-
-
-def _measure_unknown_shares(side: "pd.Series", known: frozenset[str]) -> np.ndarray:
-    return np.array([texts.measure_unknown_share(text, known) for text in side])
 
 
 def _count_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,15 +13,6 @@ NUM_FEATURES = 2**14
 NUM_EXAMPLES = 8
 
 
-@dataclass(frozen=True)
-class WordingTest:
-    """How significantly two samples differ in wording, and the texts least like the old ones."""
-
-    p_value: float
-    change: str  # in words
-    examples: tuple[str, ...]
-
-
 def list_words(texts: Iterable[str]) -> frozenset[str]:
     """All words that occur, in lower case."""
     words: set[str] = set()
@@ -31,21 +21,25 @@ def list_words(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(words)
 
 
-def measure_unknown_share(text: str, known: frozenset[str]) -> float:
-    """The share of a text's words that are not known; 0 for a text without words."""
-    words = WORD.findall(text.lower())
-    if not words:
-        return 0.0
-    return sum(word not in known for word in words) / len(words)
+def measure_unknown_shares(texts: Iterable[str], known: frozenset[str]) -> np.ndarray:
+    """The share of each text's words that are not known; 0 for a text without words."""
+    shares = []
+    for text in texts:
+        words = WORD.findall(text.lower())
+        num_unknown = sum(word not in known for word in words)
+        shares.append(num_unknown / max(len(words), 1))
+    return np.array(shares)
 
 
-def compare_wording(old: Sequence[str], new: Sequence[str], seed: int) -> WordingTest:
+def compare_wording(
+    old: Sequence[str], new: Sequence[str], seed: int
+) -> tuple[float, str, tuple[str, ...]]:
     """The kernel two-sample test (Gretton et al. 2012, JMLR 13) on hashed character trigrams.
 
     The kernel is the cosine of two texts' trigrams, so that the statistic is the squared distance
     between the samples' mean vectors; its p-value comes from relabelling rows at random, and is
     exact for any texts. The witness function, how much more a text is like the new sample than
-    like the old, selects the examples.
+    like the old, selects the examples. Returns the p-value, what changed in words, and examples.
     """
     from sklearn.feature_extraction.text import HashingVectorizer
 
@@ -66,7 +60,7 @@ def compare_wording(old: Sequence[str], new: Sequence[str], seed: int) -> Wordin
     examples = [new[row] for row in np.argsort(-witness, kind="stable")]
     ratio = distances[0] / distances[1:].mean()
     change = f"{ratio:.1f} times the distance expected by chance" + _describe_rise(old, new)
-    return WordingTest(p_value, change, tuple(dict.fromkeys(examples))[:NUM_EXAMPLES])
+    return p_value, change, tuple(dict.fromkeys(examples))[:NUM_EXAMPLES]
 
 
 def _describe_rise(old: Sequence[str], new: Sequence[str]) -> str:

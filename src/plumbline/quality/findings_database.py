@@ -31,19 +31,8 @@ def _write_rows(connection: sqlite3.Connection, rows: "Iterator[pa.RecordBatch]"
     connection.execute("PRAGMA journal_mode = OFF")  # nobody reads it after a crash
     connection.execute("PRAGMA synchronous = OFF")
     columns: list[str] = []
-    statement = ""
     for batch in rows:
-        if not columns:
-            columns = batch.schema.names
-            quoted = ", ".join(_quote(name) for name in columns)
-            connection.execute(f"CREATE TABLE {TABLE} ({quoted})")
-            marks = ", ".join("?" * len(columns))
-            statement = f"INSERT INTO {TABLE} VALUES ({marks})"  # noqa: S608 (only marks)
-        values = [batch[name].to_pylist() for name in columns]
-        connection.executemany(statement, zip(*values, strict=True))
-        connection.commit()
+        columns = batch.schema.names
+        batch.to_pandas().to_sql(TABLE, connection, if_exists="append", index=False)
+    connection.commit()
     return columns
-
-
-def _quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
