@@ -48,8 +48,7 @@ def replace_reproduction(
     for module, name in (
         (pipeline_run, "load_params"),
         (pipeline_run, "require_settings"),
-        (dvc_lock, "check_pipeline"),
-        (dvc_lock, "check_lock"),
+        (dvc_lock, "check_files"),
         (pipeline_run.local_files, "require_local_models"),
     ):
         monkeypatch.setattr(module, name, lambda *_: None)

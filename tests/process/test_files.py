@@ -34,21 +34,6 @@ def test_json_is_strict_and_stable(tmp_path: Path) -> None:
     assert read_json(path) == {"b": 1, "a": "é"}
 
 
-def test_endless_nesting_is_an_error_of_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("[" * 100_000)
-    with pytest.raises(ValueError, match="nested too deeply"):
-        read_json(path)
-
-
-def test_publish_replaces_a_folder(tmp_path: Path) -> None:
-    for name in ("old", "new"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / f"{name}.txt").write_text(name)
-    publish(tmp_path / "new", tmp_path / "old")
-    assert [p.name for p in (tmp_path / "old").iterdir()] == ["new.txt"]
-
-
 @pytest.mark.parametrize("mask", [0o002, 0o022, 0o077])
 def test_the_umask_decides_who_may_read_and_write(tmp_path: Path, mask: int) -> None:
     before = os.umask(mask)

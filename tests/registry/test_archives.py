@@ -15,7 +15,7 @@ from tests.support.tracked_runs import log_run
 
 from plumbline.contract.errors import RegistryError
 from plumbline.diagnostics.doctor.registry import check_registry
-from plumbline.process import tar_files
+from plumbline.process.files import extract_file
 from plumbline.registry import archives, local_files, promotion
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -134,7 +134,7 @@ def test_what_waits_for_mlflow_is_packed_too(own: Lines, tmp_path: Path, waited:
         log_run(params, "evaluate")
         archives.pack(tmp_path / "registry.tar")
     with tarfile.open(tmp_path / "registry.tar") as archive:
-        tar_files.extract_file(archive, archive.getmember("mlflow.db"), tmp_path)
+        extract_file(archive, archive.getmember("mlflow.db"), tmp_path)
     with closing(sqlite3.connect(tmp_path / "mlflow.db")) as store:
         statuses = store.execute("SELECT status FROM runs WHERE name = 'evaluate'").fetchall()
     assert statuses == [("FINISHED",)]

@@ -43,7 +43,6 @@ from plumbline.contract.errors import (
 )
 from plumbline.contract.task import Predictor
 from plumbline.diagnostics.doctor.registry import check_registry
-from plumbline.process import leftovers
 from plumbline.process.files import digest_path, write_json
 from plumbline.registry import (
     champion_pin,
@@ -675,19 +674,6 @@ def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
         assert entry is not None
         assert entry.version == number
         assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
-
-
-def test_a_decision_removes_what_a_killed_one_left_of_champion_json(here: Path) -> None:
-    make_first_champion("1")
-    (here / "champion.json").write_text("{}")
-    cut_off, other = here / ".champion.json.cut.aside", here / ".params.yaml.cut.aside"
-    for path in (cut_off, other):
-        path.write_text("{")
-    with leftovers.make_aside_file(here, "champion.json") as held:
-        promotion.promote(NAME, "2", expect="1", reason="")
-        assert held.exists()
-    assert not cut_off.exists()
-    assert other.exists()
 
 
 def set_clock(patch: pytest.MonkeyPatch, moment: datetime) -> None:

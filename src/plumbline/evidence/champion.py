@@ -20,7 +20,7 @@ from plumbline.evidence.document import FORMAT
 from plumbline.process.lineage import collect_lineage
 from plumbline.registry import promotion
 from plumbline.registry.reader import journal_check, open_version
-from plumbline.registry.reader.run_files import fetch_recorded_file, read_evidence
+from plumbline.registry.reader.run_files import fetch_recorded_file
 from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.sources.shown_params import hide_secrets_in_values
 from plumbline.tables.manifest_file import Manifest
@@ -37,8 +37,7 @@ class ChampionModel:
     version: str
     bundle: str  # digest
     predictor: Predictor
-    # By which it is worse than the best champion so far; None where its evidence is not in the
-    # registry any more, or another metric judged it.
+    # By which it is worse than the best champion so far; None where another metric judged it.
     lag: float | None
     # Of params, data and code since it was made; None where the registry does not have those.
     changes: Mapping[str, Any] | None
@@ -59,12 +58,11 @@ def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> Champion
         journal_check.verify_digests(opened.registered, entry)
         _refuse_other_task(opened.registered, task)
         predictor = opened.load_predictor()
-    lag, changed = None, None
+        evidence = opened.evidence
+    require_format(opened.registered.label, evidence)
+    lag = evidence["lag"] if _has_same_metric(evidence, task) else None
+    changed = None
     with contextlib.suppress(RegistryError):
-        evidence = read_evidence(opened.registered)
-        require_format(opened.registered.label, evidence)
-        if _has_same_metric(evidence, task):
-            lag = evidence["lag"]
         changed = _list_changes(opened.registered, evidence, slices)
     return ChampionModel(name, entry.version, entry.bundle, predictor, lag, changed)
 

@@ -1,5 +1,6 @@
 """What changed since the champion was made: params, code, and the answers to examples."""
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,6 @@ from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 from plumbline.process.lineage import ask_git
-from plumbline.process.visible_text import show_file_name
 
 CODE = ("pipelines", "src", "dvc.yaml", "requirements*.lock", "pyproject.toml")
 INPUT_CHARS = 300
@@ -59,7 +59,8 @@ def compare_code(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str,
         return compared | {"unknown": f"git cannot compare {old} with {new}"}
     if is_dirty:
         listed += ask_git("ls-files", "--others", "--exclude-standard", "-z", "--", *CODE) or ""
-    files = [show_file_name(path) for path in listed.split("\0") if path]
+    shown = os.fsencode(listed).decode("utf-8", "backslashreplace")  # names may hold any bytes
+    files = [path for path in shown.split("\0") if path]
     return compared | {"commits": int(commits), "files": files}
 
 

@@ -37,8 +37,7 @@ def run(request: RunRequest) -> int:
     require_locked_versions()
     require_settings(request.targets)
     with lock_run(), _pass_on_sigterm():
-        dvc_lock.check_pipeline()
-        dvc_lock.check_lock()
+        dvc_lock.check_files()
         local_files.require_local_models()
         try:
             with deliver_meanwhile():

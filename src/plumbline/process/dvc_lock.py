@@ -11,18 +11,14 @@ MARKERS = ("<<<<<<< ", ">>>>>>> ")
 CHOOSE = "`git checkout --ours {path}` (or --theirs) and `git add {path}`"
 
 
-def check_pipeline() -> None:
-    """Raise ParamsError with file and line where dvc.yaml cannot be read."""
+def check_files() -> None:
+    """Raise ParamsError with file and line where dvc.yaml or dvc.lock cannot be read.
+
+    DVC writes dvc.lock in place, so that a kill or a full disk may cut it off.
+    """
     _refuse_markers(PIPELINE)
     if not scan_yaml(PIPELINE):
         raise ParamsError(f"{PIPELINE}: empty; `git checkout {PIPELINE}` restores it")
-
-
-def check_lock() -> None:
-    """Raise ParamsError with file and line where dvc.lock cannot be read.
-
-    DVC writes it in place, so that a kill or a full disk may cut it off.
-    """
     if not LOCK.exists():
         return
     _refuse_markers(LOCK)

@@ -53,16 +53,16 @@ def remove_checkout_leftovers() -> None:
     for pattern in NESTED:
         folders += here.glob(pattern)
     for folder in folders:
-        remove_leftovers(folder)
+        _remove_leftovers(folder)
 
 
-def remove_leftovers(folder: Path, pattern: str = f".*{TEMPORARY}") -> None:
+def _remove_leftovers(folder: Path) -> None:
     """Remove temporary files of this user in `folder` that no process holds."""
-    for path in folder.glob(pattern):
+    for path in folder.glob(f".*{TEMPORARY}"):
         with suppress(OSError):  # gone, or of somebody else
             if path.is_symlink() or path.stat().st_uid != os.getuid():
                 continue
-            if not is_held(path):
+            if not _is_held(path):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
@@ -71,7 +71,7 @@ def _name_aside(folder: Path, name: str) -> Path:
     return folder / f".{name}.{secrets.token_hex(8)}{TEMPORARY}"
 
 
-def is_held(path: Path) -> bool:
+def _is_held(path: Path) -> bool:
     """Whether a living process holds the lock on a temporary file or folder."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     try:

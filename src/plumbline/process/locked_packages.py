@@ -20,11 +20,7 @@ def require_locked_versions() -> None:
 
     What is not installed fails by itself, or is not needed.
     """
-    different = [
-        f"{name} {installed} (lock: {' or '.join(sorted(pins))})"
-        for name, installed, pins in find_differences()
-        if installed is not None
-    ]
+    different = describe_differences(installed_only=True)
     if different:
         raise ParamsError(
             f"{len(different)} installed packages differ from the locks: "
@@ -33,12 +29,15 @@ def require_locked_versions() -> None:
         )
 
 
-def find_differences() -> Iterator[tuple[str, str | None, set[str]]]:
-    """Yield each package that is not as locked: its name, version (None: missing) and pins."""
+def describe_differences(*, installed_only: bool) -> list[str]:
+    """Describe each package that is not as locked: its name, its version and the pins."""
+    different = []
     for name, pins in sorted(read_pins().items()):
         installed = _find_installed_version(name)
-        if installed not in pins:
-            yield name, installed, pins
+        if installed in pins or (installed is None and installed_only):
+            continue
+        different.append(f"{name} {installed or 'missing'} (lock: {' or '.join(sorted(pins))})")
+    return different
 
 
 def read_pins() -> dict[str, set[str]]:

@@ -19,15 +19,12 @@ REMEDIES = {
     errno.EEXIST: _IN_THE_WAY,
     errno.ENOTDIR: f"a file is where a folder should be: {_IN_THE_WAY}",
     errno.EISDIR: f"a folder is where a file should be: {_IN_THE_WAY}",
-    errno.ENOTEMPTY: _IN_THE_WAY,
     errno.ENOENT: "something removed it; `plumbline doctor` says what is missing, and the way back",
     errno.EMFILE: f"allow more open files (`ulimit -n 4096`), {AGAIN}",
-    errno.ENFILE: f"this machine has too many open files: end other programs, {AGAIN}",
     errno.ENOMEM: _MEMORY,
     errno.EAGAIN: "allow more processes (`ulimit -u`) and addresses (`ulimit -v`), or end other "
     f"programs, {AGAIN}",
     errno.EFBIG: f"allow larger files (`ulimit -f`), {AGAIN}",
-    errno.ENAMETOOLONG: f"work in a folder with a shorter path, {AGAIN}",
 }
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 # Libraries in Rust, Python and C++ put the number into the text of an exception of their own.

@@ -6,7 +6,6 @@ move the cursor or clear the screen, line ends, and commands of GitHub's runner.
 
 import io
 import json
-import os
 import sys
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -26,11 +25,6 @@ def show_line(text: str) -> str:
 def show_lines(text: str) -> str:
     """Return `text`, which may have several lines, with each of them as `show_line` does."""
     return "\n".join(show_line(line) for line in text.split("\n"))
-
-
-def show_file_name(name: str) -> str:
-    """Return the name of a file, in which bytes that are not UTF-8 are escaped, such as \\xff."""
-    return os.fsencode(name).decode("utf-8", "backslashreplace")
 
 
 def dump_visibly(value: object, indent: int | None = None) -> str:

@@ -8,8 +8,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from plumbline.contract.errors import JournalError, RegistryError
-from plumbline.process.files import publish, write_aside
-from plumbline.process.tar_files import extract_file
+from plumbline.process.files import extract_file, publish, write_aside
 from plumbline.registry import journal
 from plumbline.registry.reader.addresses import describe_registry
 from plumbline.tracking import delivery, store_location

@@ -10,7 +10,6 @@ from dataclasses import asdict, dataclass
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalIntegrityError, PlumblineError
 from plumbline.process.files import write_json
-from plumbline.process.leftovers import remove_leftovers
 from plumbline.registry.journal import Entry
 
 
@@ -51,13 +50,9 @@ def read_pins() -> dict[str, ChampionPin | None]:
 
 
 def write_pin(name: str, champion: ChampionPin | None) -> None:
-    """Pin `champion` for the model; what is pinned for others stays.
-
-    What a decision left that was killed meanwhile is removed.
-    """
+    """Pin `champion` for the model; what is pinned for others stays."""
     pins = read_pins() | {name: champion}
     try:
-        remove_leftovers(layout.CHAMPION.parent, f".{layout.CHAMPION.name}.*{layout.TEMPORARY}")
         write_json(layout.CHAMPION, {key: pin and asdict(pin) for key, pin in pins.items()})
     except OSError as error:
         raise PlumblineError(

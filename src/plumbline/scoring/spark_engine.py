@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import BundleError
-from plumbline.process.files import digest_path
-from plumbline.process.tar_files import extract_file
+from plumbline.process.files import digest_path, extract_file
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file

@@ -21,10 +21,7 @@ def check_packages() -> Iterator[DiagnosticResult]:
         remedy = "run from the top folder of the repository"
         yield DiagnosticResult("packages", False, "requirements.lock is not here", remedy)
         return
-    different = [
-        f"{name} {installed or 'missing'} (lock: {' or '.join(sorted(pins))})"
-        for name, installed, pins in locked_packages.find_differences()
-    ]
+    different = locked_packages.describe_differences(installed_only=False)
     if different:
         message = f"{len(different)} differ from the lock: {', '.join(different[:5])}"
         yield DiagnosticResult("packages", False, message, "make setup")

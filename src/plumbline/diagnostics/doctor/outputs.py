@@ -21,8 +21,7 @@ def check_outputs(*, full: bool) -> Iterator[DiagnosticResult]:
     DVC trusts a file whose size and time it has seen, and an object that is read-only; `full` reads
     the bytes of both.
     """
-    dvc_lock.check_pipeline()
-    dvc_lock.check_lock()
+    dvc_lock.check_files()
     from dvc.repo import Repo
 
     with tempfile.TemporaryDirectory(prefix="plumbline-") as nothing_seen:
