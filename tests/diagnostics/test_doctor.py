@@ -36,16 +36,3 @@ def test_one_fault_hides_no_other(
     assert found["outputs"].remedy.startswith("`git checkout dvc.lock` restores it")
     assert found["registry"].message.endswith("mlruns/mlflow.db")
     assert all(result.ok or result.remedy for result in found.values())
-
-
-@pytest.mark.slow  # it examines all else as well
-def test_a_path_that_no_database_can_have_is_named_with_its_remedy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "a?b").mkdir()
-    monkeypatch.chdir(tmp_path / "a?b")
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    (found,) = [result for result in doctor.examine(full=False) if result.what == "registry"]
-    assert (found.ok, "its path holds '?'" in found.message) == (False, True)
-    assert found.remedy == "choose a path for the checkout that has no % and no ?"
-    assert not (tmp_path / "a").exists()

@@ -99,15 +99,6 @@ def test_a_folder_with_something_in_it_is_not_touched(
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
-@pytest.mark.parametrize("name", ["p%20q", "a?b"])
-def test_a_folder_that_can_have_no_registry_is_not_made(
-    tmp_path: Path, tickets: Path, quick_wheel: None, name: str
-) -> None:
-    with pytest.raises(PlumblineError, match=r"has no % and no \?"):
-        create_repository(InitRequest(tmp_path / name, tickets, None, None, ()))
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_empty_folder_may_be_there(tmp_path: Path, tickets: Path, quick_wheel: None) -> None:
     (tmp_path / "router").mkdir()
     create_repository(InitRequest(tmp_path / "router", tickets, None, None, ()))

@@ -63,7 +63,8 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
         write_curve(CURVE)
         with track_stage(params, "train", "gradient", follow_curve):
             pass
-    assert "1 run waits in .plumbline/tracking (127.0.0.1:9 is unreachable" in caplog.text
+    assert f"1 run waits in .plumbline/tracking ({AWAY}/" in caplog.text
+    assert "the server is unreachable" in caplog.text
     assert "or `plumbline track`" in caplog.text
     write_curve(CURVE.replace("0.5", "0.4"))
     with track_stage(params, "train", "gradient", follow_curve):  # again: a new pass
@@ -138,10 +139,9 @@ def test_no_secret_of_a_source_is_in_the_store(
 
 
 @pytest.mark.parametrize(
-    "uri",
-    [f"http://localhost:{SECRET}", f"http://[{SECRET}", f"postgresql://u:{SECRET}/b@127.0.0.1:9/d"],
+    "uri", [f"http://u:{SECRET}@127.0.0.1:9", f"postgresql://u:{SECRET}/b@127.0.0.1:9/d"]
 )
-def test_an_address_that_cannot_be_used_is_a_problem_without_its_text(
+def test_an_address_that_cannot_be_used_is_a_problem_without_its_password(
     tracked_line: tuple[Params, Task],
     uri: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -150,8 +150,7 @@ def test_an_address_that_cannot_be_used_is_a_problem_without_its_text(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     with caplog.at_level(logging.WARNING):
         log_run(tracked_line[0], "ingest")
-    expected = "127.0.0.1:9 is unreachable" if "@" in uri else "is not a valid address"
-    assert expected in caplog.text
+    assert "1 run waits" in caplog.text
     assert SECRET not in caplog.text
 
 

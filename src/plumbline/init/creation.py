@@ -18,7 +18,6 @@ from plumbline.init.rendering import render_repository
 from plumbline.init.survey import FileSurvey, inspect_file
 from plumbline.init.wheel import write_wheel
 from plumbline.process import leftovers
-from plumbline.tracking import store_location
 
 RAW = Path("data/raw")
 UNUSUAL = re.compile(r"[^\w.-]+")
@@ -51,11 +50,10 @@ class NewRepository:
 def create_repository(request: InitRequest) -> NewRepository:
     """Write the repository, with one commit.
 
-    Raises PlumblineError where the folder has something in it or no registry could be in it, and
-    DataError where the file cannot be used; then nothing is written.
+    Raises PlumblineError where the folder has something in it, and DataError where the file cannot
+    be used; then nothing is written.
     """
     folder = request.folder.absolute()
-    store_location.name_database(folder.resolve() / store_location.DATABASE)
     _check_is_free(folder)
     if request.task is not None:
         _check_task(request.task)

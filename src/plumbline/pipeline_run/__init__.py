@@ -39,11 +39,11 @@ def run(request: RunRequest) -> int:
     with lock_run(), _pass_on_sigterm():
         dvc_lock.check_files()
         local_files.require_local_models()
-        try:
-            with deliver_meanwhile():
+        with deliver_meanwhile():
+            try:
                 reproduce(request)
-        except StageError as failure:
-            return _explain(failure)
+            except StageError as failure:
+                return _explain(failure)  # said before MLflow gets the rest, which takes seconds
         return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.reader.addresses import GOLDEN_TAG, describe_registry
-from plumbline.tracking import mlflow_client, store_errors, store_location
+from plumbline.tracking import mlflow_client, store_errors
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -28,7 +28,7 @@ def connect_registry() -> "MlflowClient":
         client = mlflow_client.connect()
         client.search_registered_models(NO_MODEL, max_results=1)
     except (MlflowException, SQLAlchemyError, ModuleNotFoundError, OSError) as error:
-        reason = store_location.find_problem() or store_errors.shorten_error(error)
+        reason = store_errors.shorten_error(error)
         raise RegistryError(
             f"{describe_registry()} cannot be used ({reason}); nothing was changed. "
             "Try `plumbline doctor`"

@@ -13,7 +13,7 @@ from plumbline.contract import layout
 from plumbline.evidence.tracked_metrics import list_metrics
 from plumbline.registry.model_versions import build_description
 from plumbline.reporting.model_card import render_card
-from plumbline.tracking.batches import write_metrics
+from plumbline.tracking.runs import write_metrics
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -71,7 +71,7 @@ def deliver(delivered: States | None = None) -> DeliveryReport:
     MLflow does not take does not hold up the others. What is in `delivered` does not wait.
     """
     try:
-        with lock_delivery():
+        with lock_delivery(), mlflow_client.send_once():
             return _deliver({} if delivered is None else delivered)
     except (OSError, ValueError) as error:  # of files here; a stage does not fail because of it
         return DeliveryReport(0, 1, str(error))
@@ -105,58 +105,40 @@ def deliver_meanwhile() -> Iterator[None]:
 
     Stages know by the id of the run that they need not do so themselves.
     """
-    if not is_on():
-        yield
-        return
     is_over = threading.Event()
     thread = threading.Thread(target=_deliver_until, args=(is_over,), daemon=True)
-    thread.start()
+    if is_on():
+        thread.start()
     try:
         yield
     finally:
         is_over.set()
-        thread.join()
+        if thread.is_alive():
+            thread.join()
 
 
 def _deliver(delivered: States) -> DeliveryReport:
     waiting = list_waiting(delivered)
-    if not waiting:
-        return DeliveryReport()
-    problem = store_location.find_problem()
-    if problem:
-        return DeliveryReport(0, len(waiting), problem)
-    num_runs = 0
-    with mlflow_client.send_once():
+    client, problem, num_runs = None, None, 0
+    for record in waiting:
+        state = _describe_state(record)  # what a stage writes after this is for the next time
+        start = time.monotonic()
         try:
-            client = mlflow_client.connect()
+            client = client or mlflow_client.connect()
+            RunWriter(client, record).write()
         except Exception as error:
             if not store_errors.is_store_error(error):
                 raise
-            return DeliveryReport(0, len(waiting), store_errors.shorten_error(error))
-        for record in waiting:
-            start = time.monotonic()
-            failure = _try_record(client, record, delivered)
-            problem = problem or failure
-            num_runs += failure is None
-            if failure and time.monotonic() - start > PATIENCE_S:
+            problem = problem or store_errors.shorten_error(error)
+            if time.monotonic() - start > PATIENCE_S:
                 break  # a server that does not answer would let each record wait
+            continue
+        num_runs += 1
+        if record.ended:
+            record.path.unlink()
+        else:
+            delivered[record.path] = state
     return DeliveryReport(num_runs, len(waiting) - num_runs, problem)
-
-
-def _try_record(client: "MlflowClient", record: RunRecord, delivered: States) -> str | None:
-    """Write one record, and forget it if its run has ended; return why not, if that failed."""
-    state = _describe_state(record)  # what a stage writes after this is for the next time
-    try:
-        RunWriter(client, record).write()
-    except Exception as error:
-        if not store_errors.is_store_error(error):
-            raise
-        return store_errors.shorten_error(error)
-    if record.ended:
-        record.path.unlink()
-    else:
-        delivered[record.path] = state
-    return None
 
 
 def _read_closed(path: Path) -> RunRecord:

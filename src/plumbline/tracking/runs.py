@@ -1,5 +1,6 @@
 """The runs of MLflow that records become: found by a key, so that nothing is there twice."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.trainings import read_curve
 from plumbline.process.files import digest_path
 from plumbline.tracking import mlflow_client, records
-from plumbline.tracking.batches import write_metrics, write_params
 from plumbline.tracking.records import RUNNING, RunRecord
 
 if TYPE_CHECKING:
@@ -19,8 +19,10 @@ PARENT_TAG = "mlflow.parentRunId"
 NAME_TAG = "mlflow.runName"
 VERDICT_TAG = "plumbline.verdict"
 BUNDLE_TAG = "plumbline.bundle"
-MAX_TAG = 5000  # characters
 SHARED = ("mlflow.", "plumbline.dvc_experiment")  # tags of a stage that its pass has too
+# What no part of a name may hold or be; MLflow refuses a whole batch for one such name.
+REFUSED = re.compile(r"[^\w\-. :]|^\.+$")
+MAX_NAME, MAX_PARAM, MAX_TAG = 250, 6000, 5000  # characters
 
 
 class RunWriter:
@@ -49,7 +51,7 @@ class RunWriter:
         record, facts = self._record, self._record.facts
         self.begin()
         self._set_tags(self._id, record.tags | facts.tags | {PARENT_TAG: self._pass_id})
-        write_params(self._client, self._id, facts.params)
+        self._write_params(facts.params)
         for curve in facts.curves:
             self._write_curve(curve)
         if record.ended:
@@ -66,15 +68,15 @@ class RunWriter:
         for dataset in facts.datasets:
             self._write_dataset(dataset)
         for file in facts.files:
-            self._write_file(Path(file["path"]), file["folder"], file.get("digest", ""))
+            self._write_file(Path(file["path"]), file["folder"], file["digest"])
         for model in facts.models:
             self._write_model(model, now)
         for digest, values in facts.model_metrics.items():
             self._write_model_metrics(digest, values, now)
-        self._set_tags(self._pass_id, facts.pass_tags)
-        if VERDICT_TAG in facts.pass_tags:  # MLflow's list shows names, and hides tags
-            name = f"{self._record.pass_name}: {facts.pass_tags[VERDICT_TAG]}"
-            self._set_tags(self._pass_id, {NAME_TAG: name})
+        tags = dict(facts.pass_tags)
+        if VERDICT_TAG in tags:  # MLflow's list shows names, and hides tags
+            tags[NAME_TAG] = f"{self._record.pass_name}: {tags[VERDICT_TAG]}"
+        self._set_tags(self._pass_id, tags)
         write_metrics(self._client, self._pass_id, facts.pass_metrics, now)
 
     def _ensure(self, key: str, name: str, started: int, tags: Mapping[str, str]) -> str:
@@ -86,8 +88,22 @@ class RunWriter:
         return str(run.info.run_id)
 
     def _set_tags(self, run_id: str, tags: Mapping[str, str]) -> None:
-        for key, value in tags.items():
-            self._client.set_tag(run_id, key, value[:MAX_TAG])
+        from mlflow.entities import RunTag
+
+        written = [RunTag(key, value[:MAX_TAG]) for key, value in tags.items()]
+        self._client.log_batch(run_id, tags=written)
+
+    def _write_params(self, values: Mapping[str, str]) -> None:
+        """Write params; a long value is cut off, and one that is there already stays."""
+        from mlflow.entities import Param
+        from mlflow.exceptions import MlflowException
+
+        params = [Param(clean_name(key), value[:MAX_PARAM]) for key, value in values.items()]
+        try:
+            self._client.log_batch(self._id, params=params)
+        except MlflowException as error:  # MLflow does not change a param
+            if error.error_code != "INVALID_PARAMETER_VALUE":
+                raise
 
     def _write_curve(self, curve: Mapping[str, Any]) -> None:
         """Write the epochs that are not there yet: a training that goes on repeats some."""
@@ -103,21 +119,15 @@ class RunWriter:
                 write_metrics(self._client, self._id, named, records.read_clock_ms(), epoch)
 
     def _write_file(self, path: Path, folder: str, digest: str) -> None:
-        if not path.exists() or digest_path(path) != digest:
-            return  # a later run wrote it
-        if path.is_dir():
-            target = f"{folder}/{path.name}".strip("/")
-            self._client.log_artifacts(self._id, str(path), target)
-        else:
+        if path.exists() and digest_path(path) == digest:  # no later run wrote it
             self._client.log_artifact(self._id, str(path), folder or None)
 
     def _write_dataset(self, facts: Mapping[str, Any]) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
-        names = ("name", "digest", "source_type", "source", "schema", "profile")
-        dataset = Dataset(*(facts[name] for name in names))
+        described = {key: value for key, value in facts.items() if key != "context"}
         tags = [InputTag("mlflow.data.context", facts["context"])]
-        self._client.log_inputs(self._id, [DatasetInput(dataset, tags)])
+        self._client.log_inputs(self._id, [DatasetInput(Dataset(**described), tags)])
 
     def _write_model(self, facts: Mapping[str, Any], now: int) -> None:
         """Create the model of a sealed bundle, with the metrics of its last epoch."""
@@ -150,3 +160,26 @@ class RunWriter:
             query += f" AND source_run_id = '{run_id}'"
         page = self._client.search_logged_models([self._experiment_id], query, max_results=1)
         return page[0] if page else None
+
+
+def write_metrics(
+    client: "MlflowClient",
+    run_id: str,
+    values: Mapping[str, float],
+    time_ms: int,
+    step: int = 0,
+    model_id: str | None = None,
+) -> None:
+    """Write metrics to a run and, where it is named, to a model of MLflow."""
+    from mlflow.entities import Metric
+
+    metrics = []
+    for key, value in values.items():
+        metrics.append(Metric(clean_name(key), value, time_ms, step, model_id=model_id))
+    client.log_batch(run_id, metrics=metrics)
+
+
+def clean_name(name: str) -> str:
+    """Return a name with `_` in place of what MLflow refuses, as in that of a class `C#`."""
+    parts = name.split("/")
+    return "/".join(REFUSED.sub("_", part) or "_" for part in parts)[:MAX_NAME].rstrip("/")

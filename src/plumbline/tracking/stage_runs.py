@@ -26,7 +26,6 @@ from plumbline.tracking.records import FAILED, FINISHED, KILLED, RUNNING, RunFac
 Describe = Callable[[str], RunFacts | None]  # of a run that has some status
 OPEN_PASS = Path(".plumbline/pass.json")
 LAST_STAGE = "register"
-UNRECORDED = (OSError, ValueError, LookupError, TypeError)  # of files that are not as expected
 log = logging.getLogger(__name__)
 
 
@@ -42,28 +41,26 @@ def track_stage(
     """
     record = None
     if ranks.is_main() and delivery.is_on():
-        record = _begin(params, stage, candidate, describe)
+        with _warn_of_files("this run is not tracked"):
+            record = _begin(params, stage, candidate, describe(RUNNING))
     records.OWN.set(record)
+    error = None
     try:
         yield
-    except BaseException as error:
-        _end(record, describe, error)
+    except BaseException as caught:
+        error = caught
         raise
-    _end(record, describe, None)
+    finally:
+        records.OWN.set(None)
+        if record:
+            _end(record, describe, error)
 
 
 def _begin(
-    params: Params, stage: str, candidate: str | None, describe: Describe
+    params: Params, stage: str, candidate: str | None, facts: RunFacts | None
 ) -> RunRecord | None:
-    try:
-        facts = describe(RUNNING)
-        return _write_record(params, stage, candidate, facts) if facts else None
-    except UNRECORDED as error:
-        log.warning("this run is not tracked (%s)", error)
+    if facts is None:
         return None
-
-
-def _write_record(params: Params, stage: str, candidate: str | None, facts: RunFacts) -> RunRecord:
     name = f"{stage} {candidate}" if candidate else stage
     model = params.registry.model
     experiment = os.environ.get("DVC_EXP_NAME", "")
@@ -90,22 +87,25 @@ def _join_pass(name: str, made_of: list[str]) -> str:
     return str(opened["key"])
 
 
-def _end(record: RunRecord | None, describe: Describe, error: BaseException | None) -> None:
-    records.OWN.set(None)
-    if record is None:
-        return
+def _end(record: RunRecord, describe: Describe, error: BaseException | None) -> None:
     status, reason = FINISHED, ""
     if error is not None and not isinstance(error, RefusedError):  # register did what it has to do
         status = FAILED if isinstance(error, Exception) else KILLED
         reason = hide_secrets_in_text(f"{type(error).__name__}: {error}")
-    try:
+    with _warn_of_files("tracking stopped"):
         record.end(status, describe(status) or record.facts, reason)
         _note_end(record)
-    except UNRECORDED as problem:
-        log.warning("tracking stopped (%s); the run goes on", problem)
-        return
-    if RUN_ID not in os.environ:
-        delivery.deliver().warn()
+        if RUN_ID not in os.environ:
+            delivery.deliver().warn()
+
+
+@contextmanager
+def _warn_of_files(what: str) -> Iterator[None]:
+    """Let nothing fail where a file is not as expected."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        log.warning("%s (%s)", what, error)
 
 
 def _note_end(record: RunRecord) -> None:

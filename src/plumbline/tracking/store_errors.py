@@ -13,12 +13,12 @@ LOCKED = "database is locked"
 MAX_LENGTH = 300  # characters
 REQUEST = re.compile(r"API request to (\S+) failed with (?:timeout )?exception (.*)")
 CAUSES = {  # of a request that MLflow gave up
+    r"too many 429 error": "the server answers 429: it limits requests, wait before you ask again",
     r"too many (\d+) error responses": "the server answers {0}",
     r"[Rr]ead timed out|[Rr]ead operation timed out": "no answer in time",
     r"RemoteDisconnected|Connection reset|Broken pipe": "the connection ended before an answer",
-    r"NewConnectionError|ConnectTimeoutError": "unreachable",
+    r"NewConnectionError|NameResolutionError|ConnectTimeoutError": "the server is unreachable",
 }
-TOO_MANY = "429"
 
 
 def is_store_error(error: Exception) -> bool:
@@ -53,10 +53,5 @@ def _explain(text: str) -> str:
         for pattern, words in CAUSES.items():
             cause = re.search(pattern, request[2])
             if cause:
-                return f"{request[1]}: {words.format(*cause.groups())}{_describe_remedy(cause)}"
+                return f"{request[1]}: {words.format(*cause.groups())}"
     return text[:MAX_LENGTH]
-
-
-def _describe_remedy(cause: re.Match[str]) -> str:
-    is_limited = TOO_MANY in cause.groups()
-    return ": it limits requests, wait before you ask again" if is_limited else ""

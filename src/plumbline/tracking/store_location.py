@@ -4,20 +4,12 @@ This module does not import MLflow: a server that only reads starts without it.
 """
 
 import os
-import re
-import socket
 import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from plumbline.contract.errors import RegistryError
-
 DATABASE = "mlruns/mlflow.db"
-PORTS = {"http": 80, "https": 443, "postgresql": 5432}
-INVALID = "MLFLOW_TRACKING_URI is not a valid address; expected one like http://HOST:PORT"
-PROBE_TIMEOUT_S = 2
-DECODED = re.compile(r"\?|%[0-9A-Fa-f]{2}")  # what is not itself in an address of SQLAlchemy
 ARTIFACTS = "artifacts"  # beside the database
 LOCATIONS = {
     "runs": "artifact_uri",
@@ -28,26 +20,13 @@ LOCATIONS = {
 
 
 def find_uri() -> str:
-    """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/.
-
-    RegistryError where the checkout has a path that no such address can hold.
-    """
+    """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/."""
     return os.environ.get("MLFLOW_TRACKING_URI") or name_database(find_home() / DATABASE)
 
 
 def name_database(path: Path) -> str:
-    """Return the address of an SQLite file; RegistryError where it would be read as another path.
-
-    SQLAlchemy reads `%20` as a space, and what follows `?` as options.
-    """
-    found = DECODED.search(str(path))
-    if found:
-        raise RegistryError(
-            f"{path}: its path holds {found.group()!r}, which the address of a database cannot "
-            "hold: the database would be in another folder; choose a path for the checkout that "
-            "has no % and no ?"
-        )
-    return f"sqlite:///{path}"
+    """Return the address of an SQLite file, from which SQLAlchemy reads this path again."""
+    return "sqlite:///" + str(path).replace("%", "%25").replace("?", "%3F")
 
 
 def locate_database(uri: str) -> Path:
@@ -70,32 +49,6 @@ def find_home() -> Path:
 def is_missing(uri: str) -> bool:
     """Whether the URI is that of an SQLite database that does not exist."""
     return uri.startswith("sqlite:///") and not locate_database(uri).exists()
-
-
-def find_problem() -> str | None:
-    """Return why nothing answers at MLflow's address; None where it answers, or is a file.
-
-    None as well where the address has no port, and the one of its kind is not known here.
-    """
-    scheme, _, rest = find_uri().partition("://")
-    if not rest or rest.startswith("/"):
-        return None
-    if not scheme.startswith("http"):  # a database's password may hold any character but @
-        rest = rest.partition("@")[2] or rest
-    try:
-        parts = urlsplit(f"{scheme}://{rest}")
-        port = parts.port or PORTS.get(parts.scheme.partition("+")[0])
-    except ValueError:  # its text is not shown: a part of it may be a password
-        return INVALID
-    if not parts.hostname or port is None:
-        return None
-    try:
-        socket.create_connection((parts.hostname, port), timeout=PROBE_TIMEOUT_S).close()
-    except UnicodeError:  # a part of the name is empty or too long
-        return INVALID
-    except OSError as error:
-        return f"{parts.hostname}:{port} is unreachable: {error.strerror or error}"
-    return None
 
 
 def follow_move() -> None:
