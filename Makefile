@@ -74,7 +74,7 @@ $(READY): $(LOCKS) pyproject.toml
 	@touch $@
 
 run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote
-	@$(if $(RECIPE),plumbline recipe use "$(RECIPE)" &&) plumbline run $(PULL) && plumbline report
+	@$(if $(RECIPE),plumbline recipe "$(RECIPE)" --use &&) plumbline run $(PULL) && plumbline report
 
 fresh: setup  ## as run, for CI: data, evaluation and registration are computed here; only trained candidates are restored
 	@plumbline run $(PULL) ingest && plumbline run --force --single-item ingest validate && \

@@ -61,6 +61,6 @@ def clone_checkout(folder: Path, recipe: str | None, **more: str) -> dict[str, s
     environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment |= {"PYTHONPATH": str(folder / "src"), **more}
     if recipe:
-        use = ["plumbline", "recipe", "use", recipe]
+        use = ["plumbline", "recipe", recipe, "--use"]
         subprocess.run(use, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)
     return environment

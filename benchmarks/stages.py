@@ -29,7 +29,7 @@ def main() -> None:
     from plumbline.contract.machine import read_cpu_name
 
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--recipe", help="as in `plumbline recipe use`; default: params.yaml")
+    parser.add_argument("--recipe", help="as in `plumbline recipe`; default: params.yaml")
     recipe = parser.parse_args().recipe
     print(f"{read_cpu_name()} ({', '.join(list_vector_units())}), {os.cpu_count()} cores\n")
     with open_folder("plumbline-") as folder:

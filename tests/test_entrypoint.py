@@ -103,7 +103,7 @@ def test_letters_that_the_output_cannot_have_are_escaped(tmp_path: Path, encodin
     (tmp_path / "recipes").mkdir()
     (tmp_path / "recipes/own.yaml").write_text("# 你好 😀\n", encoding="utf-8")
     code = "from plumbline.cli import main; main()"
-    command = [sys.executable, "-c", code, "recipe", "show", "own"]
+    command = [sys.executable, "-c", code, "recipe", "own"]
     environment = get_clean_environment() | {"PYTHONIOENCODING": encoding}
     done = subprocess.run(
         command, capture_output=True, timeout=600, check=False, env=environment, cwd=tmp_path

@@ -137,7 +137,7 @@ def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> Polic
     if not (inputs >= set(INPUTS) and outputs >= set(OUTPUTS)):
         raise PlumblineError(
             f"{label}: not a policy: it takes {', '.join(sorted(inputs))} and answers "
-            f"{', '.join(sorted(outputs))}; train one with `plumbline recipe use answer_consensus`"
+            f"{', '.join(sorted(outputs))}; the recipe answer_consensus trains one"
         )
     config = read_json(folder / CONFIG)
     try:

@@ -55,11 +55,11 @@ def list_flags(command: Any) -> set[str]:
 def find_fault(words: str) -> str | None:
     """What is wrong with the command and the flags in a text that follows `plumbline`."""
     words = re.split(r" [#|&;>]|[<,;)]|…| \.\.\.", words)[0]
-    match = re.match(r"((?:recipe|registry) )?[a-z-]+", words)
+    match = re.match(r"(registry )?[a-z-]+", words)
     if match is None:
         return None
     name = match[0]
-    if name in ("recipe", "registry"):
+    if name == "registry":
         return None
     if name not in COMMANDS:
         return f"no command `plumbline {name}`"
@@ -198,26 +198,27 @@ def test_a_word_is_completed(checkout: Checkout) -> None:
 
 
 def test_a_quiet_command_and_all_that_it_starts_print_errors_only(checkout: Checkout) -> None:
-    assert checkout.run("plumbline", "-q", "recipe", "show").stdout == ""
-    assert "no recipe" in checkout.run("plumbline", "-q", "recipe", "show", "b7", code=2).stderr
+    assert checkout.run("plumbline", "-q", "recipe").stdout == ""
+    assert "no recipe" in checkout.run("plumbline", "-q", "recipe", "b7", code=2).stderr
 
 
 def test_a_misspelt_variable_is_an_error(checkout: Checkout) -> None:
-    refused = checkout.run("plumbline", "recipe", "show", code=2, PLUMBLINE_CACHEDIR="x")
+    refused = checkout.run("plumbline", "recipe", code=2, PLUMBLINE_CACHEDIR="x")
     assert "did you mean PLUMBLINE_CACHE?" in refused.stderr
 
 
 def test_recipes(checkout: Checkout) -> None:
-    assert "banking77" in checkout.run("plumbline", "recipe", "show").stdout
+    assert "banking77" in checkout.run("plumbline", "recipe").stdout
     assert (
-        "did you mean banking77?"
-        in checkout.run("plumbline", "recipe", "show", "banking7", code=2).stderr
+        "did you mean banking77?" in checkout.run("plumbline", "recipe", "banking7", code=2).stderr
     )
-    recipe = checkout.run("plumbline", "recipe", "show", "banking77").stdout
-    checkout.run("plumbline", "recipe", "use", "banking77")
+    recipe = checkout.run("plumbline", "recipe", "banking77").stdout
+    checkout.run("plumbline", "recipe", "banking77", "--use")
     assert (checkout.path / "params.yaml").read_text() == recipe
     checkout.replace("params.yaml", "seed: 7", "seed: 8")
-    assert "not committed" in checkout.run("plumbline", "recipe", "use", "banking77", code=1).stderr
+    assert (
+        "not committed" in checkout.run("plumbline", "recipe", "banking77", "--use", code=1).stderr
+    )
     assert "seed: 8" in (checkout.path / "params.yaml").read_text()
     checkout.run("git", "checkout", "-q", "params.yaml")
 
@@ -227,12 +228,12 @@ def test_recipes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     Path("recipes").mkdir()
     Path("recipes/empty.yaml").touch()
     Path("recipes/latin.yaml").write_bytes(b"# caf\xe9\nseed: 7\n")
-    listed = CliRunner().invoke(app, ["recipe", "show"], catch_exceptions=False).output
+    listed = CliRunner().invoke(app, ["recipe"], catch_exceptions=False).output
     assert "\nempty\n" in listed
     assert f"\n{'latin':26} caf\ufffd\n" in listed
-    for verb in ("show", "use"):
+    for options in ((), ("--use",)):
         with pytest.raises(ParamsError, match=r"recipes/latin\.yaml: not UTF-8 at byte 5$"):
-            CliRunner().invoke(app, ["recipe", verb, "latin"], catch_exceptions=False)
+            CliRunner().invoke(app, ["recipe", "latin", *options], catch_exceptions=False)
 
 
 def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:
@@ -246,7 +247,7 @@ def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:
     if not parents:
         pytest.skip("which commit changed the recipe is not known here: it is the first one")
     same = ask("show", f"{commit}:params.yaml") == ask("show", f"{commit}:{recipe}")
-    assert same, "run `plumbline recipe use text_classification`, and commit both files together"
+    assert same, "run `plumbline recipe text_classification --use`, and commit both files together"
 
 
 def test_predict_before_anything_was_registered(checkout: Checkout) -> None:

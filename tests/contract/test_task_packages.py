@@ -68,7 +68,7 @@ def test_an_unknown_task_is_an_error_that_names_the_nearest(repository: Path) ->
     assert find_task_package("triplin") is None
     with pytest.raises(ParamsError, match=r"no task .triplin..*tripling"):
         load_task("triplin")
-    with pytest.raises(ParamsError, match="`plumbline recipe use NAME` brings the code of others"):
+    with pytest.raises(ParamsError, match="`plumbline recipe NAME --use` brings the code of"):
         load_task("circuits")
 
 

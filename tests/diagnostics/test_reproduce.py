@@ -44,7 +44,7 @@ def committed(line: Checkout) -> Checkout:
     line.replace("params.yaml", "candidates: [closed]", "candidates: []")
     commit(line, "version 1")
     line.run("dvc", "repro")
-    line.run("plumbline", "track")  # the final dvc.lock is tagged after DVC has ended
+    line.run("plumbline", "run")  # the final dvc.lock is tagged after DVC has ended
     commit(line, "registered")
     return line
 
@@ -55,7 +55,7 @@ def dirty(committed: Checkout) -> Checkout:
     committed.replace("params.yaml", "noise: 0.1", "noise: 0.05")
     committed.run("dvc", "repro")
     assert json.loads((committed.path / layout.REGISTRATION).read_text())["version"] == "2"
-    committed.run("plumbline", "track")
+    committed.run("plumbline", "run")
     return committed
 
 

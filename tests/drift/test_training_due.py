@@ -66,6 +66,6 @@ def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:
 
 
 def ask(line: Checkout, code: int, *options: str) -> str:
-    """What `plumbline due` says, which ends with that exit code."""
-    done = line.run("plumbline", "due", *options, code=code)
+    """What `plumbline drift --due` says, which ends with that exit code."""
+    done = line.run("plumbline", "drift", "--due", *options, code=code)
     return str(done.stdout + done.stderr)

@@ -43,7 +43,9 @@ def test_an_experiment_spends_no_look_and_dvc_repro_evaluates_after_it(evaluated
     metrics = read(evaluated, "metrics.json")
     assert metrics["candidates"]["gradient"].keys() == {"validation"}
     assert "inside an experiment" in read(evaluated, "evidence.json")["summary"]
-    assert "inside an experiment" in evaluated.run("plumbline", "verdict", code=1).stdout
+    assert (
+        "inside an experiment" in evaluated.run("plumbline", "report", "--verdict", code=1).stdout
+    )
     shown = evaluated.run("dvc", "exp", "show", "--csv").stdout
     assert "validation.squared_error" in shown
 

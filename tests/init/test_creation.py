@@ -155,16 +155,16 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     assert "operate              Operating a registry" in call("docs")
     assert call("docs", "operate") == (ROOT / "docs/operate.md").read_text()
     assert "did you mean operate?" in refuse("docs", "operat")
-    assert "signal_extraction " in call("recipe", "show")
+    assert "signal_extraction " in call("recipe")
     # The recipe brings its task, on whose folder the stages depend, in place of one without code.
     (router / "src/tasks/signal_extraction").mkdir()
-    assert "now the recipe signal_extraction" in call("recipe", "use", "signal_extraction")
+    assert "now the recipe signal_extraction" in call("recipe", "signal_extraction", "--use")
     for name in ("task.py", "data/ingestion.py", "faults/params.yaml"):
         path = Path("src/tasks/signal_extraction", name)
         assert (router / path).read_bytes() == (ROOT / path).read_bytes()
     (router / "recipes").mkdir()
     (router / "recipes/mine.yaml").write_text("# My own.\n")
-    assert "mine                       My own." in call("recipe", "show")
+    assert "mine                       My own." in call("recipe")
 
 
 def call(*command: str) -> str:

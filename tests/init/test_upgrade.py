@@ -132,7 +132,7 @@ def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> 
         upgrade.upgrade_repository(Path(), part="x")
     before = Path("requirements.lock").read_bytes()
     for part, page in (("docker", "images"), ("slurm", "operate")):
-        added = CliRunner().invoke(app, ["add", part])
+        added = CliRunner().invoke(app, ["upgrade", "--add", part])
         assert added.exit_code == 0, added.output
         assert f"plumbline docs {page}" in added.output
         assert git("diff", "--name-only") == ""
@@ -141,7 +141,7 @@ def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> 
     assert Path("deploy/slurm/pipeline.sh").stat().st_mode & 0o111
     assert Path("requirements.lock").read_bytes() == before
     assert read_record(Path()).answers["parts"] == ["docker", "slurm"]
-    assert "here already" in CliRunner().invoke(app, ["add", "docker"]).output
+    assert "here already" in CliRunner().invoke(app, ["upgrade", "--add", "docker"]).output
 
 
 def test_no_commit_with_what_plumbline_wrote_is_needed(router: Path) -> None:

@@ -44,7 +44,7 @@ PAUSE_S = 0.2
 START_TIMEOUT_S = 300
 NUM_LINES = 20  # of what a run that failed printed last
 MODEL = "ticket-router"  # which the recipe quick registers
-COMMANDS = ("doctor", "verdict", "report", f"champion {MODEL}", f"journal {MODEL}")
+COMMANDS = ("doctor", "report --verdict", "report", f"champion {MODEL}", f"journal {MODEL}")
 REGISTERED = (*COMMANDS, "run", f"promote {MODEL} 1 --expect 1", f"rollback {MODEL}")
 REFUSED = {  # what is replaced in params.yaml, and by what
     "a key that does not exist": ("seed: 7", "seed: 7\nsead: 8"),
@@ -177,7 +177,7 @@ def record_run(clone: Clone) -> dict[str, Any]:
     figures = {"all": {"cpu_s": read_cpu_s() - before}, **read_figures(clone.programs)}
     seen: dict[str, Any] = {"exit": done["exit"], "figures": figures}
     try:
-        evidence = json.loads(clone.call("plumbline", "verdict", "--json").stdout)
+        evidence = json.loads(clone.call("plumbline", "report", "--json").stdout)
     except json.JSONDecodeError:
         return {**seen, "printed": done["printed"][-NUM_LINES:]}
     gates = {gate["name"]: gate for gate in evidence["gates"]}
@@ -306,7 +306,7 @@ def record(asked: argparse.Namespace) -> int:
                 seen["commands"] = record_commands(clone)
         with open_clone(asked.commit) as clone:
             if recipe != SHIPPED:
-                used = clone.call("plumbline", "recipe", "use", recipe)
+                used = clone.call("plumbline", "recipe", recipe, "--use")
                 if used.returncode:
                     sys.exit(f"{asked.commit}: {used.stdout}")
             runs[recipe] = record_run(clone)

@@ -15,8 +15,6 @@ from tests.support.tracked_runs import (
     write_curve,
 )
 
-from plumbline.cli.track import track
-from plumbline.contract.errors import RegistryError
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
@@ -55,7 +53,6 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
     tracked_line: tuple[Params, Task],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
-    capsys: pytest.CaptureFixture[str],
 ) -> None:
     params, _ = tracked_line
     monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
@@ -65,21 +62,18 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
             pass
     assert f"1 run waits in .plumbline/tracking ({AWAY}/" in caplog.text
     assert "the server is unreachable" in caplog.text
-    assert "or `plumbline track`" in caplog.text
+    assert "the next `plumbline run` brings them" in caplog.text
     write_curve(CURVE.replace("0.5", "0.4"))
     with track_stage(params, "train", "gradient", follow_curve):  # again: a new pass
         pass
-    with pytest.raises(RegistryError, match="2 runs wait"):
-        track()
+    assert "2 runs wait" in delivery.deliver().describe()
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
-    track()
-    assert "brought 2 runs to MLflow; nothing waits" in capsys.readouterr().out
+    assert delivery.deliver() == delivery.DeliveryReport(num_runs=2)
     trained = [run for run in list_runs() if run.info.run_name == "train gradient"]
     assert [run.data.metrics["train/loss"] for run in trained] == [0.5, 0.4]
     assert [status for _, status in list_names()] == ["FINISHED"] * 4
     assert delivery.list_waiting({}) == []
-    track()
-    assert "brought 0 runs" in capsys.readouterr().out
+    assert delivery.deliver() == delivery.DeliveryReport()
 
 
 def test_a_record_that_cannot_be_delivered_does_not_hold_up_the_next(

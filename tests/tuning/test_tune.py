@@ -5,6 +5,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -115,7 +116,8 @@ def test_no_look_is_spent_and_no_trial_sees_the_test_split(tuned: Checkout) -> N
 def test_each_trial_is_a_run_of_mlflow_below_that_of_the_search(tuned: Checkout) -> None:
     from mlflow import MlflowClient
 
-    tuned.run("plumbline", "track")
+    code = "from plumbline.tracking import delivery; delivery.deliver()"
+    tuned.run(sys.executable, "-c", code)
     client = MlflowClient(f"sqlite:///{tuned.path}/mlruns/mlflow.db")
     experiment = client.get_experiment_by_name("line").experiment_id
     runs = client.search_runs([experiment], "tags.`plumbline.stage` = 'tune'")

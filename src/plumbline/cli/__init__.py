@@ -14,7 +14,6 @@ from plumbline.cli import (
     docs,
     doctor,
     drift,
-    due,
     init,
     pin,
     predict,
@@ -26,10 +25,8 @@ from plumbline.cli import (
     score,
     serve,
     sign,
-    track,
     tune,
     upgrade,
-    verdict,
 )
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.extensions import load_extensions
@@ -48,7 +45,6 @@ app = typer.Typer(
     help=__doc__,
     epilog=START,
 )
-recipes = typer.Typer(no_args_is_help=True, help="Print and use ready-made params.yaml files.")
 registries = typer.Typer(no_args_is_help=True, help="Pack and unpack a local registry.")
 
 
@@ -107,31 +103,25 @@ def read_options(
 
 add_command(app, "init", init.init_repository, init.EXAMPLE)
 add_command(app, "upgrade", upgrade.upgrade, upgrade.EXAMPLE)
-add_command(app, "add", upgrade.add_part, upgrade.ADD_EXAMPLE)
+add_command(app, "recipe", recipe.show_recipe, recipe.EXAMPLE)
 add_command(app, "run", run.run_pipeline, run.EXAMPLE)
 add_command(app, "predict", predict.predict, predict.EXAMPLE)
 add_command(app, "score", score.score, score.EXAMPLE)
 add_command(app, "serve", serve.serve, serve.EXAMPLE)
 add_command(app, "report", report.show_report, report.EXAMPLE)
-add_command(app, "verdict", verdict.show_verdict, verdict.EXAMPLE)
 add_command(app, "promote", decisions.promote, decisions.PROMOTE_EXAMPLE)
 add_command(app, "rollback", decisions.roll_back, decisions.ROLLBACK_EXAMPLE)
 add_command(app, "champion", decisions.show_champion, decisions.CHAMPION_EXAMPLE)
 add_command(app, "journal", decisions.show_journal, decisions.JOURNAL_EXAMPLE)
 add_command(app, "sign", sign.sign_version, sign.EXAMPLE)
 add_command(app, "drift", drift.check_drift, drift.EXAMPLE)
-add_command(app, "due", due.check_due, due.EXAMPLE)
 add_command(app, "pin", pin.pin_weights, pin.EXAMPLE)
 add_command(app, "tune", tune.tune, tune.EXAMPLE)
 add_command(app, "reproduce", reproduce.reproduce_version, reproduce.EXAMPLE)
-add_command(app, "track", track.track, track.EXAMPLE)
 add_command(app, "doctor", doctor.run_doctor, doctor.EXAMPLE)
 add_command(app, "docs", docs.show_page, docs.EXAMPLE)
-add_command(recipes, "show", recipe.show_recipe, recipe.SHOW_EXAMPLE)
-add_command(recipes, "use", recipe.use_recipe, recipe.USE_EXAMPLE)
 add_command(registries, "pack", registry.pack_registry, registry.PACK_EXAMPLE)
 add_command(registries, "unpack", registry.unpack_registry, registry.UNPACK_EXAMPLE)
-app.add_typer(recipes, name="recipe", rich_help_panel=PANEL_OF["recipe"])
 app.add_typer(registries, name="registry", rich_help_panel=PANEL_OF["registry"])
 for commands in load_extensions("plumbline.commands"):
     app.add_typer(commands)

@@ -1,14 +1,19 @@
 """`plumbline drift`: compare today's rows with those that the champion was evaluated on."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from plumbline.ci import github
 from plumbline.contract import layout
+from plumbline.contract.errors import ParamsError
 from plumbline.terminal.console import print_json, print_plain
 from plumbline.terminal.options import AsJson, ChampionAddress
 
+if TYPE_CHECKING:
+    from plumbline.contract.params import Params
+
+NOT_DUE = 10
 EXAMPLE = "plumbline drift requests/ --record"
 
 
@@ -17,13 +22,23 @@ def check_drift(
         str,
         typer.Argument(
             help="The folder or address of `plumbline serve --log-folder`, or a file that the "
-            "champion answers now."
+            "champion answers now.",
+            show_default="required, but for --due",
         ),
-    ],
+    ] = "",
     model: ChampionAddress = "",
     label: Annotated[
         str, typer.Option(help="The column of a file that holds the true answers.")
     ] = "label",
+    due: Annotated[
+        bool,
+        typer.Option(
+            "--due",
+            help="Say whether training is due by the calendar, drift.retrain.every_days after the "
+            "last one: exit code 0 due, 10 not due. With --record, write the request to the "
+            "journal.",
+        ),
+    ] = False,
     record: Annotated[
         bool,
         typer.Option(
@@ -53,6 +68,11 @@ def check_drift(
     from plumbline.reporting import html
 
     params = load_params(layout.PARAMS)
+    if due:
+        _check_due(params, record=record, workflow=workflow, as_json=as_json)
+        return
+    if not current:
+        raise ParamsError("expected the rows to compare: a folder, an address or a file")
     address = model or f"models:/{params.registry.model}@champion"
     outcome = check.check_drift(address, current, params, label=label, record=record)
     message = f"{outcome.verdict}: {outcome.reason}"
@@ -68,3 +88,20 @@ def check_drift(
         github.annotate("notice", "drift", message)
         return
     raise typer.Exit(decision.EXIT_CODES[outcome.verdict])
+
+
+def _check_due(params: "Params", *, record: bool, workflow: bool, as_json: bool) -> None:
+    """Say whether training is due by the calendar."""
+    from plumbline.drift import training_due
+
+    due = training_due.check_due(params, record=record)
+    verdict = "due" if due.is_due else "not due"
+    if as_json:
+        print_json({"is_due": due.is_due, "reason": due.reason})
+    else:
+        print_plain(f"{verdict}: {due.reason}")
+    if workflow:
+        github.set_outputs(due="yes" if due.is_due else "no")
+        github.add_summary(f"## Training is {verdict}\n\n{due.reason}")
+    elif not due.is_due:
+        raise typer.Exit(NOT_DUE)

@@ -18,16 +18,22 @@ if TYPE_CHECKING:
 
 RECIPES = Path("recipes")
 SCHEMA = Path("params.schema.json")
-SHOW_EXAMPLE = "plumbline recipe show banking77"
-USE_EXAMPLE = "plumbline recipe use banking77"
+EXAMPLE = "plumbline recipe banking77 --use"
 
 
 def show_recipe(
     name: Annotated[
         str, typer.Argument(help="The recipe to print.", show_default="list the recipes")
     ] = "",
+    use: Annotated[
+        bool, typer.Option("--use", help="Replace params.yaml with the recipe, after checking it.")
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Replace params.yaml even if it has uncommitted changes."),
+    ] = False,
 ) -> None:
-    """List the recipes, with the first line of each, or print one."""
+    """List the recipes: ready-made params.yaml files, with the first line of each. Or print one."""
     if not name:
         for title, path in _find_recipes().items():
             text = path.read_text(encoding="utf-8", errors="replace")
@@ -35,22 +41,18 @@ def show_recipe(
             print_plain(f"{title:26} {first}".rstrip())
         return
     path = _find_recipe(name)
+    if use:
+        _use_recipe(path, force=force)
+        return
     try:
         print(path.read_text(encoding="utf-8"), end="")
     except UnicodeDecodeError as error:
         raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
 
 
-def use_recipe(
-    name: Annotated[str, typer.Argument(help="A name that `plumbline recipe show` lists.")],
-    force: Annotated[
-        bool, typer.Option(help="Replace params.yaml even if it has uncommitted changes.")
-    ] = False,
-) -> None:
-    """Replace params.yaml with a recipe, after checking it."""
+def _use_recipe(path: Path, *, force: bool) -> None:
     from plumbline.contract.params_file import read_params
 
-    path = _find_recipe(name)
     if not force and _has_uncommitted_changes(layout.PARAMS):
         raise PlumblineError(
             f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
@@ -61,7 +63,7 @@ def use_recipe(
     if SCHEMA.exists():  # by which editors check and complete params.yaml
         write_json(SCHEMA, type(params).model_json_schema())
     ensure_task_folder(params.task)
-    print_plain(f"{layout.PARAMS} is now the recipe {name}; `dvc repro` runs it")
+    print_plain(f"{layout.PARAMS} is now the recipe {path.stem}; `dvc repro` runs it")
 
 
 def _load_params_class(task: str) -> "type[Params]":

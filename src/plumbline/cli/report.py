@@ -12,7 +12,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.files import digest_path, read_json, read_json_object
 from plumbline.registry import local_files
-from plumbline.terminal.console import out, print_lines, print_plain
+from plumbline.terminal.console import out, print_json, print_lines, print_plain
 
 EXAMPLE = "plumbline report --markdown"
 
@@ -21,8 +21,35 @@ def show_report(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print the full report as Markdown, as on GitHub.")
     ] = False,
+    verdict: Annotated[
+        bool,
+        typer.Option(
+            "--verdict",
+            help="Print the verdict alone. Exit codes: 0 promote, 10 keep, 20 refuse, 1 error.",
+        ),
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the full evidence; exit codes of --verdict.")
+    ] = False,
+    workflow: Annotated[
+        bool,
+        typer.Option(
+            "--github",
+            help="In GitHub Actions: set outputs and summary; exit 0 for promote and keep.",
+        ),
+    ] = False,
 ) -> None:
-    """Show the last evaluation: leaderboard, verdict, and the path of the full report."""
+    """Show the last evaluation: leaderboard, verdict, and the path of the full report.
+
+    The verdict is derived again from the answers.
+    """
+    if workflow:
+        from plumbline.ci import workflow_report
+        from plumbline.contract.loading import load_params
+
+        raise typer.Exit(workflow_report.publish(load_params(layout.PARAMS)))
+    if verdict or as_json:
+        raise typer.Exit(_show_verdict(as_json=as_json))
     from plumbline.reporting import summary
 
     doubt = _verify_evidence()
@@ -39,6 +66,30 @@ def show_report(
     done = _read_registration()
     if done.get("version") and done.get("evidence") == digest_path(layout.EVIDENCE):
         _show_next_steps(done, read_json(layout.EVIDENCE)["champion"])
+
+
+def _show_verdict(*, as_json: bool) -> int:
+    """Print the verdict and why, or the evidence; return the exit code."""
+    from plumbline.contract.loading import load_params, load_task
+    from plumbline.contract.verdict import EXIT_CODES
+    from plumbline.evidence import document
+    from plumbline.evidence.gates.remedies import list_failures
+    from plumbline.evidence.verify import verify_evidence
+    from plumbline.evidence.withholding import withhold_figures
+
+    params = load_params(layout.PARAMS)
+    evidence = document.read_evidence(params)
+    verify_evidence(evidence, params, load_task(params.task))
+    if as_json:
+        print_json(evidence)
+        return EXIT_CODES[evidence["verdict"]]
+    print_plain(f"{evidence['verdict']}: {evidence['summary']}")
+    for failure in list_failures(withhold_figures(evidence)):
+        for line in failure.lines:
+            print_plain(f"  {line}")
+    for key, value in evidence.get("loosened", {}).items():
+        print_plain(f"  looser than the reference: {key} is {value}")
+    return EXIT_CODES[evidence["verdict"]]
 
 
 def _verify_evidence() -> str | None:

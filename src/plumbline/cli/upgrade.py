@@ -1,4 +1,4 @@
-"""`plumbline upgrade` and `add`: further files of plumbline come into a repository by `init`."""
+"""`plumbline upgrade`: further files of plumbline come into a repository by `init`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from plumbline.init.upgrade import Upgrade
 
 EXAMPLE = "plumbline upgrade --check"
-ADD_EXAMPLE = "plumbline add docker"
 PAGES = {"docker": "images", "kubernetes": "kubernetes", "slurm": "operate", "spark": "score"}
 
 
@@ -23,6 +22,16 @@ def upgrade(
             help="Change nothing: print what would change, and exit with 1 if anything would.",
         ),
     ] = False,
+    add: Annotated[
+        str,
+        typer.Option(
+            metavar="PART",
+            help="Only bring the files of a part: docker (images to train and to serve, a "
+            "tracking server), kubernetes (manifests), slurm (a batch job for `plumbline run "
+            "--submit`) or spark (the packages of `plumbline score --on spark`).",
+            show_default="none",
+        ),
+    ] = "",
 ) -> None:
     """Bring a repository that `plumbline init` made to the installed version.
 
@@ -31,39 +40,22 @@ def upgrade(
     """
     from plumbline.init.upgrade import upgrade_repository
 
-    result = upgrade_repository(Path(), check=check)
+    result = upgrade_repository(Path(), check=check, part=add or None)
     if not result.changed and not result.notes:
-        print_plain(f"up to date: plumbline {result.new}")
+        print_plain(f"{add} is here already" if add else f"up to date: plumbline {result.new}")
         return
-    print_plain(f"plumbline {result.old} -> {result.new}:")
+    if not add:
+        print_plain(f"plumbline {result.old} -> {result.new}:")
     _print_changes(result)
     if check:
-        print_plain("nothing was changed; `plumbline upgrade` does it")
+        print_plain("nothing was changed; the same command without --check does it")
         raise typer.Exit(1)
     if result.problem:
         print_plain(f"params.yaml is not valid for {result.new}: {result.problem}")
-    _print_next(
-        result, "  make run     # installs the new packages; all stages run again\n  make test\n"
-    )
-
-
-def add_part(
-    part: Annotated[str, typer.Argument(help="docker, kubernetes, slurm or spark.")],
-) -> None:
-    """Add the files of PART to a repository that `plumbline init` made.
-
-    docker: images to train and to serve, and a tracking server. kubernetes: manifests. slurm: a
-    batch job for `plumbline run --submit`. spark: the packages of `plumbline score --on spark`.
-    """
-    from plumbline.init.upgrade import upgrade_repository
-
-    result = upgrade_repository(Path(), part=part)
-    if not result.changed:
-        print_plain(f"{part} is here already")
-        return
-    _print_changes(result)
-    print_plain(f"how to use them: plumbline docs {PAGES[part]}")
-    _print_next(result, "")
+    if add:
+        print_plain(f"how to use them: plumbline docs {PAGES[add]}")
+    then = "  make run     # installs the new packages; all stages run again\n  make test\n"
+    _print_next(result, "" if add else then)
 
 
 def _print_changes(result: "Upgrade") -> None:

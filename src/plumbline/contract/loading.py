@@ -35,8 +35,8 @@ def _import_module(name: str, module: str, place: str = "") -> ModuleType:
     if package is None:
         known = list_tasks()
         hint = suggest_nearest(name, known) or (
-            f"; known: {', '.join(known)}; `plumbline recipe use NAME` brings the code of others, "
-            "`plumbline recipe show` names them"
+            f"; known: {', '.join(known)}; `plumbline recipe NAME --use` brings the code of "
+            "others, `plumbline recipe` names them"
         )
         raise ParamsError(f"{place}there is no task {name!r}{hint}")
     return import_module(f"{package}.{module}")

@@ -29,7 +29,7 @@ class InitAnswers:
     english: float  # share of words that are English function words
     majority: float  # share of the most frequent class
     label_separator: str | None = None  # of several labels in a cell; None: one column has one
-    parts: Sequence[str] = ()  # that `plumbline add` brought
+    parts: Sequence[str] = ()  # that `plumbline upgrade --add` brought
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def _is_written(path: Path) -> bool:
 
 
 def _list_unwanted(root: Path, parts: Sequence[str]) -> set[Path]:
-    """List the files of the parts that `plumbline add` has not brought."""
+    """List the files of the parts that `plumbline upgrade --add` has not brought."""
     others = [part for part in repository_files.list_parts(root) if part not in parts]
     return {path for part in others for path in repository_files.list_carried(root, part)}
 

@@ -81,7 +81,7 @@ def list_carried(root: Path, part: str | None = None) -> list[Path]:
 
 
 def list_parts(root: Path) -> list[str]:
-    """List what `plumbline add` can bring into a repository."""
+    """List what `plumbline upgrade --add` can bring into a repository."""
     return list(_read_table(root)["parts"])
 
 

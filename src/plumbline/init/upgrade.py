@@ -1,4 +1,4 @@
-"""`plumbline upgrade` and `add`: what plumbline writes otherwise comes into a user's repository.
+"""`plumbline upgrade`: what plumbline writes otherwise comes into a user's repository.
 
 The files as the older plumbline wrote them are the base of a three-way merge, file by file, by
 `git merge-file`. They are not looked for in the history, which a squash or a shallow clone loses:

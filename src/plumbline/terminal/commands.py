@@ -5,13 +5,12 @@ from collections.abc import Callable
 import typer
 
 PANELS = {  # of the help page; commands of the packages beside the engine too
-    "Begin and run": ("init", "add", "upgrade", "recipe", "pin", "tune", "run"),
+    "Begin and run": ("init", "upgrade", "recipe", "pin", "tune", "run"),
     "Judge and decide": (
-        "report", "verdict", "promote", "rollback", "champion", "journal", "sign",
-        "registry",
+        "report", "promote", "rollback", "champion", "journal", "sign", "registry",
     ),
     "Ask a model": ("predict", "score", "serve", "consult", "grade"),
-    "Watch": ("drift", "due", "track"),
+    "Watch": ("drift",),
     "Check and read": ("doctor", "reproduce", "selftest", "drill", "docs"),
 }  # fmt: skip
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}

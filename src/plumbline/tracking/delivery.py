@@ -49,8 +49,7 @@ class DeliveryReport:
         """Describe what waits, why, and what to do."""
         runs = "1 run waits" if self.num_waiting == 1 else f"{self.num_waiting} runs wait"
         return (
-            f"{runs} in {FOLDER} ({self.problem}); "
-            "the next run brings them to MLflow, or `plumbline track`"
+            f"{runs} in {FOLDER} ({self.problem}); the next `plumbline run` brings them to MLflow"
         )
 
     def warn(self) -> None:

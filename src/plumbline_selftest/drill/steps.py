@@ -44,7 +44,7 @@ def refuse_bad_model(scene: Scene) -> str:
     """A model that is not good enough does not get into the registry."""
     scene.prepare("fewer features", scene.part.read_poor_params(), _draw_old_rows(scene))
     scene.run("dvc repro --quiet", code=255, show=["refused", "floor:"])
-    scene.run("plumbline verdict", code=20)
+    scene.run("plumbline report --verdict", code=20)
     scene.run(f"plumbline champion {scene.model}", show=["version 1"])
     return (
         "exit 20, nothing registered, the refusal is in the journal, version 1 continues to serve"
