@@ -239,9 +239,7 @@ def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
     } <= found
 
     monkeypatch.setattr("plumbline.tables.rows.READ_ROWS", 40)
-    monkeypatch.setattr(
-        "plumbline.tasks.text_classification.expectations.grams.CHUNK_CHARACTERS", 700
-    )
+    monkeypatch.setattr("plumbline.statistics.ngrams.CHUNK_CHARACTERS", 700)
     assert run_stages("raw.csv")[0] == "rejected"
     assert layout.VALIDATION.read_bytes() == whole
 

@@ -7,10 +7,8 @@ import pytest
 from tests.support.batches import list_findings, store_table
 
 from plumbline.tasks.text_classification.data import normalise
-from plumbline.tasks.text_classification.expectations import grams as grams_module
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
 from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
-from plumbline.tasks.text_classification.expectations.grams import count_grams
 
 BEFORE = {"validation": ("train",), "test": ("train", "validation")}
 
@@ -71,19 +69,3 @@ def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> 
         checked[1]: known[0],
         checked[2]: known[0],
     }
-
-
-def test_grams_are_those_of_each_text() -> None:
-    texts = ["abcabc", "ab", "\N{GRINNING FACE}bc", ""]
-    grams = count_grams(texts).matrix
-    assert grams.sum(axis=1).ravel().tolist() == [[3, 1, 1, 1]]  # abc bca cab; short ones whole
-    assert (grams[0].multiply(count_grams(["abc", *texts]).matrix[1])).sum() == 3
-
-
-def test_grams_have_one_number_in_all_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts = ["abcabc", "xyz", "cabc", "x", "zabc"]
-    whole = count_grams(texts)
-    monkeypatch.setattr(grams_module, "CHUNK_CHARACTERS", 1)
-    parts = count_grams(texts)
-    assert (parts.matrix != whole.matrix).nnz == 0
-    assert parts.codes.tolist() == whole.codes.tolist()

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from plumbline.contract.task import SPLITS
+from plumbline.statistics.similar_texts import find_twins
 from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.expectations.excess import find_excess
-from plumbline.tasks.text_classification.expectations.similar_pairs import find_twins
 from plumbline.tasks.text_classification.expectations.text_rows import (
     find_equal,
     find_ids,

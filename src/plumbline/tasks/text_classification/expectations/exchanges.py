@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from plumbline.tasks.text_classification.expectations.grams import cut_texts
+from plumbline.statistics.ngrams import cut_texts
 
 MIN_WORDS = 6  # in shorter texts one word is most of the meaning
 MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as they were

@@ -1,4 +1,4 @@
-"""Pairs of texts that have most of their character n-grams in common, without comparing all pairs.
+"""Pairs of texts with most character n-grams in common, without comparing all pairs.
 
 Two sets of a Jaccard similarity of at least s have a member in common among the first
 n - ceil(s n) + 1 of each, n its number of members, in any one order of all members (Chaudhuri,
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plumbline.tasks.text_classification.expectations.grams import Grams, count_grams, cut_texts
+from plumbline.statistics.ngrams import Grams, ListParts, count_grams, cut_texts, list_ngrams
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,20 +31,26 @@ class Twin(NamedTuple):
     text: str
 
 
-def find_twins(checked: Sequence[str], known: Iterable[str], similarity: float) -> dict[int, Twin]:
+def find_twins(
+    checked: Sequence[str],
+    known: Iterable[str],
+    similarity: float,
+    list_parts: ListParts = list_ngrams,
+) -> dict[int, Twin]:
     """Map numbers of checked texts to the known text with the most n-grams in common.
 
-    Those with less than this similarity are left out. Of equally similar ones the last in the
-    order of texts counts.
+    Other parts than n-grams may be compared. Texts of less than this similarity are left out, and
+    so are equal texts. Of equally similar ones the last in the order of texts counts.
     """
     if not checked:
         return {}
-    index = _build_index(count_grams(checked), similarity)
+    index = _build_index(count_grams(checked, list_parts), similarity)
     twins: dict[int, Twin] = {}
     for _, chunk in cut_texts(known):
-        for number, place, score in _find_pairs(index, count_grams(chunk), similarity):
-            twin = Twin(score, chunk[place])
-            twins[number] = max(twins.get(number, twin), twin)
+        for number, place, score in _find_pairs(index, count_grams(chunk, list_parts), similarity):
+            if chunk[place] != checked[number]:
+                twin = Twin(score, chunk[place])
+                twins[number] = max(twins.get(number, twin), twin)
     return twins
 
 

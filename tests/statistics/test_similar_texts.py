@@ -1,0 +1,56 @@
+"""The fast search for similar texts finds what comparing all pairs finds."""
+
+import random
+
+import pytest
+
+from plumbline.statistics import ngrams, similar_texts
+from plumbline.statistics.similar_texts import Twin, find_twins
+
+WORDS = ("red", "blue", "box", "came")
+
+
+def draw_texts(num_texts: int, seed: int) -> list[str]:
+    """Draw texts of few different words."""
+    draw = random.Random(seed)
+    texts = [" ".join(draw.choices(WORDS, k=draw.choice([5, 6, 7, 41]))) for _ in range(num_texts)]
+    return list(dict.fromkeys(texts))
+
+
+@pytest.mark.parametrize("similarity", [0.5, 0.8, 0.9, 1.0])
+def test_the_most_similar_text_of_all_is_found(similarity: float) -> None:
+    short = ["", "a", "ab", "abcabcabc", "abcabc", "\N{GRINNING FACE}bc"]
+    texts = [*draw_texts(300, 2), *short, "日本語のテキスト", "日本語のテキス"]
+    known, checked = texts[::2], [*texts[1::2], "ab", texts[0]]
+    expected = {}
+    for row, one in enumerate(checked):
+        closest = max(Twin(compute_jaccard(one, two), two) for two in known if two != one)
+        if closest.similarity >= similarity:
+            expected[row] = closest
+    assert expected
+    assert find_twins(checked, known, similarity) == expected
+    assert find_twins([], known, similarity) == {}
+    assert find_twins(checked, [], similarity) == {}
+
+
+@pytest.mark.parametrize(
+    ("module", "limit", "size"),
+    [(similar_texts, "CHUNK_PAIRS", 7), (ngrams, "CHUNK_CHARACTERS", 300)],
+)
+def test_twins_are_the_same_however_many_are_compared_at_once(
+    module: object, limit: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = draw_texts(200, 3)
+    whole = find_twins(texts[::2], texts[1::2], 0.6)
+    assert len(whole) > 20
+    monkeypatch.setattr(module, limit, size)
+    assert find_twins(texts[::2], texts[1::2], 0.6) == whole
+
+
+def compute_jaccard(one: str, other: str) -> float:
+    ours, theirs = list_grams(one), list_grams(other)
+    return len(ours & theirs) / len(ours | theirs)
+
+
+def list_grams(text: str) -> set[str]:
+    return {text[start : start + 3] for start in range(max(1, len(text) - 2))}
