@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -66,35 +65,9 @@ def test_a_full_disk_is_named_where_dvc_then_fails_to_lock(ran: Checkout) -> Non
     run(ran)
 
 
-@pytest.mark.parametrize("end", ["", "\n  evalua"])
-def test_a_dvc_lock_that_is_cut_off_is_named_with_the_remedy(ran: Checkout, end: str) -> None:
-    lock = ran.path / "dvc.lock"
-    before = lock.read_bytes()
-    lock.write_bytes(before[: before.index(end.encode()) + len(end)])
-    assert "`git checkout dvc.lock` restores it" in run(ran, code=2)
-    ran.run("git", "checkout", "dvc.lock")
-    assert run(ran) == ""
-
-
-def test_a_broken_pipeline_is_named_by_its_line(ran: Checkout) -> None:
-    for name, text, message in [
-        ("dvc.lock", "<<<<<<< HEAD\n", "dvc.lock:1: a merge left its markers here"),
-        ("dvc.yaml", "=======\n>>>>>>> x\n", "dvc.yaml:2: a merge left its markers here"),
-        ("dvc.yaml", "stages: [\n", "dvc.yaml: line"),
-        ("params.yaml", "surplus: 1\n", "surplus: unknown key"),
-        ("params.yaml", "a: &a [1]\nb: *a\n", "aliases (*a) are not allowed"),
-    ]:
-        path = ran.path / name
-        before = path.read_bytes()
-        path.write_bytes(text.encode() + before)
-        assert message in run(ran, code=2)
-        path.write_bytes(before)
-
-
-@pytest.mark.parametrize("text", ["", '{"write": {"mod'])
-def test_a_lock_of_dvc_that_is_cut_off_is_named_with_the_remedy(ran: Checkout, text: str) -> None:
+def test_a_lock_of_dvc_that_is_cut_off_is_named_with_the_remedy(ran: Checkout) -> None:
     lock = ran.path / ".dvc/tmp/rwlock"
-    lock.write_text(text)
+    lock.write_text('{"write": {"mod')
     assert "remove it (`rm .dvc/tmp/rwlock`)" in run(ran, "--force", "ingest", code=1)
     lock.unlink()
     assert run(ran) == ""
@@ -106,6 +79,7 @@ def test_a_rejection_ends_with_the_stages_own_code_and_sentence(ran: Checkout) -
     ran.replace("params.yaml", "max_abs_x: 1.0", "max_abs_x: 0.1")
     said = run(ran, code=1)
     assert "validate: rejected by 1 check of 6" in said
+    assert "Calculating" not in said  # Great Expectations' own progress
     assert "run: stopped at validate (exit code 1), which says above why; correct that, " in said
     params.write_text(before)
     run(ran)
@@ -129,19 +103,6 @@ def test_why_a_file_cannot_be_fetched_is_said_in_one_line(ran: Checkout, tmp_pat
     ran.run("dvc", "remote", "remove", "here")
     run(ran)
     assert list_outputs(ran.path) == before
-
-
-def test_a_file_that_dvc_cannot_write_may_be_one_for_a_full_disk(
-    ran: Checkout, tmp_path: Path
-) -> None:
-    (ran.path / "reports/validation.html").unlink()
-    ran.run("dvc", "config", "--local", "cache.type", "hardlink")
-    with tempfile.TemporaryDirectory(dir="/dev/shm") as elsewhere:  # links do not reach there
-        cache = shutil.copytree(ran.path / ".dvc/cache", Path(elsewhere) / "cache")
-        ran.run("dvc", "config", "--local", "cache.dir", str(cache))
-        assert "If the disk is full (`df -h`), free space on it" in run(ran, code=1)
-    (ran.path / ".dvc/config.local").unlink()
-    run(ran)
 
 
 SLEEP = """

@@ -126,25 +126,3 @@ def test_a_repro_after_a_change_trains_on_the_new_rows(tickets: Checkout, databa
     add_rows(database, range(400, 500))
     assert list_stages(tickets.run(*command).stdout) == first
     assert pq.read_metadata(tickets.path / layout.MANIFEST).num_rows == 500
-
-
-@pytest.mark.slow
-@pytest.mark.service
-def test_without_the_server_a_run_says_so_and_goes_on_only_if_told(
-    tickets: Checkout, database: Server
-) -> None:
-    command = ("dvc", "repro", "train@linear")
-    tickets.run(*command)
-    database.stop()
-    try:
-        failed = tickets.run(*command, code=None)
-        assert failed.returncode != 0
-        assert "set identity.lookup: [] in params.yaml" in failed.stderr
-        assert "Traceback" not in failed.stderr
-        tickets.replace("params.yaml", "lookup: [remote] ", "lookup: [] ")
-        assert list_stages(tickets.run(*command).stdout) == []
-    finally:
-        database.start()
-        (tickets.path / "params.yaml").write_text(
-            (tickets.path / "params.yaml").read_text().replace("lookup: [] ", "lookup: [remote] ")
-        )

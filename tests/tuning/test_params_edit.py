@@ -50,12 +50,3 @@ def test_a_missing_key_without_a_place_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match=r"candidates\.small\.depth: missing"):
         edit_candidate(path, "small", {"depth": 4})
     assert path.read_text(encoding="utf-8") == BLOCK
-
-
-def test_a_file_that_would_not_come_back_as_it_was_stays(tmp_path: Path) -> None:
-    path = tmp_path / "params.yaml"
-    unusual = BLOCK.replace("    size: 3\n", "    ? size\n    # of a layer\n    : 3\n")
-    path.write_text(unusual, encoding="utf-8")
-    with pytest.raises(ParamsError, match=r"cannot be edited.*write `size: 4` yourself"):
-        edit_candidate(path, "small", {"size": 4})
-    assert path.read_text(encoding="utf-8") == unusual

@@ -12,7 +12,6 @@ from plumbline.terminal.console import explain_stop, print_plain
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
 
-    from plumbline.contract.params import Params
     from plumbline.tuning.request import SearchRequest
     from plumbline.tuning.search import SearchResult
 
@@ -55,7 +54,7 @@ def tune(
     See `plumbline docs tune`.
     """
     from plumbline.contract.loading import load_params, load_task
-    from plumbline.tuning import outcome, search
+    from plumbline.tuning import search
 
     params = load_params(layout.PARAMS)
     params.require_candidate(candidate)
@@ -70,10 +69,9 @@ def tune(
     with explain_stop("tune: interrupted; run the same command again to continue"):
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, _print_trial)
-    proposed = outcome.propose_values(result, params)
-    _print_result(result, params, proposed)
+    _print_result(result, candidate)
     if apply:
-        _apply(candidate, proposed)
+        _apply(candidate, result.proposed)
 
 
 def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
@@ -89,21 +87,17 @@ def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
     print_plain(f"{begin}: {result}")
 
 
-def _print_result(result: "SearchResult", params: "Params", proposed: dict[str, Any]) -> None:
-    from plumbline.tuning import outcome, studies
+def _print_result(result: "SearchResult", candidate: str) -> None:
     from plumbline.tuning.params_edit import format_scalar
 
-    shipped = outcome.find_shipped_score(result, params)
-    mean = outcome.average_other_seeds(result)
-    num_trials = len(studies.list_trials(result.study))
-    name = f"validation {result.request.metric}"
-    print_plain(f"best of {num_trials} trials: {name} {result.study.best_value:.4f}")
-    if shipped is not None:
-        print_plain(f"  params.yaml as it is: {shipped:.4f}")
-    if mean is not None:
-        print_plain(f"  the best values with other seeds: mean {mean:.4f}")
-    print_plain(f"candidates.{result.request.candidate} in {layout.PARAMS}:")
-    for key, value in proposed.items():
+    name = f"validation {result.metric}"
+    print_plain(f"best of {result.num_trials} trials: {name} {result.best:.4f}")
+    if result.shipped is not None:
+        print_plain(f"  params.yaml as it is: {result.shipped:.4f}")
+    if result.mean is not None:
+        print_plain(f"  the best values with other seeds: mean {result.mean:.4f}")
+    print_plain(f"candidates.{candidate} in {layout.PARAMS}:")
+    for key, value in result.proposed.items():
         print_plain(f"  {key}: {format_scalar(value)}")
 
 

@@ -128,7 +128,7 @@ def _find_disk_error(error: Exception) -> OSError | None:
 
 def _describe(error: BaseException) -> str:
     """Return an error in a line, with the remedy that DVC does not name."""
-    from dvc.exceptions import CacheLinkError, ConfirmRemoveError
+    from dvc.exceptions import ConfirmRemoveError
     from dvc.rwlock import RWLockFileCorruptedError, RWLockFileFormatError
 
     line = " ".join(str(error).split())
@@ -137,8 +137,6 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, ConfirmRemoveError):
         line = line.partition(" without a confirmation")[0]
         line += ", of which its cache has no copy; `plumbline run` without --pull makes it again"
-    if isinstance(error, CacheLinkError):
-        line += " If the disk is full (`df -h`), free space on it, then run the same command again"
     if isinstance(error, RWLockFileCorruptedError | RWLockFileFormatError):
         line += "; remove it (`rm .dvc/tmp/rwlock`) and run the same command again"
     return line

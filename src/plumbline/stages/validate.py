@@ -9,7 +9,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
-from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Task
+from plumbline.contract.task import SPLITS, Task
 from plumbline.process.files import digest_path, read_json_object, write_aside, write_json
 from plumbline.process.visible_text import show_line
 from plumbline.quality import runner, suite
@@ -102,26 +102,19 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
 
     Raises DataError where they are missing, damaged or not of one ingest.
     """
-    manifest = Manifest(layout.MANIFEST)
-    columns = manifest.list_columns()
     try:
         source = read_json_object(layout.SOURCE)
     except (OSError, ValueError) as error:
         raise DataError(
             f"{layout.SOURCE}: cannot be read ({error}); run `dvc repro ingest`"
         ) from None
-    missing = sorted(set(MANIFEST_COLUMNS) - set(columns))
-    if missing:
-        raise DataError(
-            f"{layout.MANIFEST} has no column {', '.join(missing)}; run `dvc repro ingest`"
-        )
     for path, key in ((layout.EXAMPLES, "digest"), (layout.MANIFEST, "manifest")):
         if source.get(key) != digest_path(path):
             raise DataError(
                 f"{path} is not what ingest wrote: digest mismatch with {key} in {layout.SOURCE}; "
                 "run `dvc repro -f ingest`"
             )
-    return manifest, source
+    return Manifest(layout.MANIFEST), source
 
 
 def _build_report(

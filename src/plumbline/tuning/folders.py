@@ -5,7 +5,7 @@ A trial sees a checkout of its own: the examples of train and validation, and no
 
 import shutil
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -33,8 +33,8 @@ def prepare_search(candidate: str) -> Path:
 
 
 @contextmanager
-def enter_trial(folder: Path, name: str) -> Iterator[None]:
-    """Work in the folder of one trial; after a normal end or an error it is removed.
+def open_trial(folder: Path, name: str) -> Iterator[Path]:
+    """Make the folder of one trial; after a normal end or an error it is removed.
 
     A kill leaves it, with the checkpoints from which the trial goes on.
     """
@@ -43,12 +43,13 @@ def enter_trial(folder: Path, name: str) -> Iterator[None]:
     (trial / "data").mkdir(parents=True, exist_ok=True)
     shown = [path for path in root.iterdir() if path.name not in OWN and path.name[0] != "."]
     shown += [path for path in (root / "data").iterdir() if path.name != layout.EXAMPLES.name]
-    for path in shown:
-        _link(path, trial / path.relative_to(root))
-    _link(folder / EXAMPLES, trial / layout.EXAMPLES)
+    targets = {trial / path.relative_to(root): path for path in shown}
+    targets[trial / layout.EXAMPLES] = folder / EXAMPLES
+    for target, path in targets.items():
+        if not target.is_symlink():
+            target.symlink_to(path)
     try:
-        with chdir(trial):
-            yield
+        yield trial
     finally:
         shutil.rmtree(trial, ignore_errors=True)
 
@@ -67,8 +68,3 @@ def lock_search(candidate: str) -> Iterator[IO[str]]:
                 f"another `plumbline tune {candidate}` is running here; wait for it or stop it"
             )
         yield file
-
-
-def _link(path: Path, target: Path) -> None:
-    if not target.is_symlink():
-        target.symlink_to(path)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.yaml_file import load_yaml
 from plumbline.process.files import write_aside
 
 if TYPE_CHECKING:
@@ -21,12 +20,9 @@ WHOLE_MANTISSA = re.compile(r"^(-?\d+)e")
 def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor: str = "") -> None:
     """Write `values` into a candidate of the file at `path`.
 
-    A key that is missing is added before the key `anchor`. ParamsError where there is none, or
-    where the file is not the same otherwise once it is read again; then it stays as it was.
+    A key that is missing is added before the key `anchor`; ParamsError where there is none.
     """
     yaml = _open_yaml()
-    expected = load_yaml(path)
-    expected["candidates"][candidate] |= values
     content = yaml.load(path)
     config = content["candidates"][candidate]
     for key, value in values.items():
@@ -40,19 +36,6 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
             config.insert(list(config).index(anchor), key, _prepare(value))
     with write_aside(path) as aside:
         yaml.dump(content, aside)
-        if not _has_content(aside, expected):
-            lines = ", ".join(f"`{key}: {format_scalar(value)}`" for key, value in values.items())
-            raise ParamsError(
-                f"{layout.PARAMS}: candidates.{candidate}: cannot be edited, as YAML is written "
-                f"there in a way that does not come back as it was; write {lines} yourself"
-            )
-
-
-def _has_content(path: Path, expected: Any) -> bool:
-    try:
-        return bool(load_yaml(path) == expected)
-    except ParamsError:
-        return False
 
 
 def format_scalar(value: Any) -> str:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from statistics import mean
 from typing import IO, Any
 
 import optuna
@@ -46,12 +47,15 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The trials of a search, and those of its winner's repeats."""
+    """What a search found, by the metric that it was for."""
 
-    request: SearchRequest
-    study: optuna.Study
-    repeats: optuna.Study | None
-    winner: dict[str, Any]
+    metric: str
+    num_trials: int
+    best: float
+    shipped: float | None  # the score of what params.yaml says, which a search begins with
+    # The mean of the winner with other seeds: the score of the best of n trials had luck.
+    mean: float | None
+    proposed: dict[str, Any]  # what to write into the candidate
 
 
 def search(
@@ -71,7 +75,7 @@ def search(
             study.enqueue_trial(shipped)
         _run_workers(request, study, options.num_workers, lock, report)
         winner = space.round_values(_read_best(study), params, candidate)
-        repeats = None
+        scores: list[float] = []
         if options.num_repeats:
             again = replace(
                 request,
@@ -84,7 +88,34 @@ def search(
             for distance in range(again.num_trials):
                 repeats.enqueue_trial({"repeat": distance}, skip_if_exists=True)
             _run_workers(again, repeats, options.num_workers, lock, report)
-    return SearchResult(request, study, repeats, winner)
+            scores = [score for values, score in _list_scores(repeats) if values["repeat"]]
+    trials = studies.list_trials(study)
+    changed = {key: value for key, value in winner.items() if shipped[key] != value}
+    return SearchResult(
+        metric=request.metric,
+        num_trials=len(trials),
+        best=study.best_value,
+        shipped=next(
+            (
+                score
+                for values, score in _list_scores(study)
+                if space.round_values(values, params, candidate) == shipped
+            ),
+            None,
+        ),
+        mean=mean(scores) if scores else None,
+        # Trials of searches before this one, from whose values it began, count too.
+        proposed=changed | {"trials": study.user_attrs[BEFORE] + len(trials)},
+    )
+
+
+def _list_scores(study: optuna.Study) -> list[tuple[dict[str, Any], float]]:
+    """List the values and the score of each trial that came to its end."""
+    scored = []
+    for trial in studies.list_trials(study):
+        if trial.state == TrialState.COMPLETE and trial.value is not None:
+            scored.append((trial.params, trial.value))
+    return scored
 
 
 def _build_request(

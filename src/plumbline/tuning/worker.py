@@ -5,9 +5,10 @@ It may be killed at any time: what it worked on is taken up again, from its last
 
 import json
 import os
-import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,16 @@ from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve, read_curve, read_speed
 from plumbline.evidence.predictors import open_bundle
 from plumbline.stages.train import learn
-from plumbline.tracking.records import RunRecord
+from plumbline.tracking import delivery, records
+from plumbline.tracking.records import FAILED, FINISHED, RunFacts, RunRecord
 from plumbline.tuning import space, studies
-from plumbline.tuning.folders import EXAMPLES, PARAMS, enter_trial
+from plumbline.tuning.folders import EXAMPLES, PARAMS, open_trial
 from plumbline.tuning.request import SearchRequest
-from plumbline.tuning.trial_runs import track_trial
 
 STARTUP = 5  # trials that are drawn at random, and with which the next are compared
 WARMUP = 0.2  # share of max_epochs in which no trial is pruned
 LOSS = "validation/loss"
+STAGE = "tune"
 
 
 def main() -> None:
@@ -102,21 +104,27 @@ def _run_trial(
 def _train_and_score(
     trial: optuna.Trial, request: SearchRequest, params: Params, task: Task[Params]
 ) -> float:
+    """Train by the code of the stage, and score validation by that of evaluate."""
     values, seed = _choose_values(trial, request, params)
-    configured = space.configure(params, request.candidate, values, seed)
+    candidate = request.candidate
+    configured = space.configure(params, candidate, values, seed)
     number = studies.find_number(trial.study.get_trials(deepcopy=False)[trial.number])
     name = f"trial {number}" if request.winner is None else f"repeat {number}"
-    metrics: dict[str, float] = {}
-    with track_trial(request.search, name, configured, request.candidate) as record:
-        record.facts.params["searched"] = values
-        try:
-            metrics = _score(trial, configured, task, request, record)
-        except optuna.TrialPruned as error:  # nothing failed: the run in MLflow is FINISHED
-            record.facts.tags["plumbline.pruned"] = str(error)
-        scores = {f"validation/{key}": value for key, value in metrics.items()}
-        record.facts.metrics |= scores
-    if not metrics:
-        raise optuna.TrialPruned
+    folder = Path(request.folder)
+
+    def report() -> None:
+        report_epochs(trial, candidate, request.metric)
+
+    with open_trial(folder, name) as own, _track(request.search, name, configured, own) as facts:
+        facts.params["searched"] = values
+        with chdir(own):
+            digest = learn(
+                configured, task, candidate, folder / EXAMPLES, must_learn=True, on_epoch=report
+            )
+            report()  # the last one, where a worker was killed right after it
+            metrics = open_bundle(candidate, task, digest).score_split(task, "validation").metrics
+            facts.metrics |= read_speed(candidate)
+        facts.metrics |= {f"validation/{key}": value for key, value in metrics.items()}
     if request.metric not in metrics:
         known = ", ".join(metrics)
         raise ParamsError(f"--metric: there is no validation/{request.metric}; known: {known}")
@@ -133,29 +141,37 @@ def _choose_values(
     return dict(request.winner), params.seed + repeat
 
 
-def _score(
-    trial: optuna.Trial,
-    params: Params,
-    task: Task[Params],
-    request: SearchRequest,
-    record: RunRecord,
-) -> dict[str, float]:
-    """Train by the code of the stage, and score validation by that of evaluate."""
-    folder = Path(request.folder)
-    candidate = request.candidate
-    curves = [entry["path"] for entry in record.facts.curves]
+@contextmanager
+def _track(search: str, name: str, params: Params, folder: Path) -> Iterator[RunFacts]:
+    """Record a block as a run of MLflow below that of its search, which `plumbline tune` brings.
 
-    def report() -> None:
-        for path in curves:
-            shutil.copyfile(locate_curve(candidate), path)
-        report_epochs(trial, candidate, request.metric)
-
-    with enter_trial(folder, record.name):
-        digest = learn(params, task, candidate, folder / EXAMPLES, must_learn=True, on_epoch=report)
-        report()  # the last one, where a worker was killed right after it
-        record.facts.metrics |= read_speed(candidate)
-        predictor = open_bundle(candidate, task, digest)
-        return dict(predictor.score_split(task, "validation").metrics)
+    One that was killed goes on in its run. After an error it is FAILED, and says why; nothing
+    failed where it was pruned.
+    """
+    (candidate,) = params.candidates
+    config = params.candidates[candidate].model_dump(mode="json")
+    training = params.training.model_dump(mode="json")
+    facts = RunFacts({"candidate": candidate, "seed": params.seed, "training": training} | config)
+    facts.add_curve(folder / locate_curve(candidate))
+    model = params.registry.model
+    above = f"{model} {STAGE} {candidate}"
+    tags = records.describe_process(STAGE, candidate)
+    started = records.read_clock_ms()
+    record = RunRecord(name, STAGE, candidate, model, search, above, tags, started, facts=facts)
+    status, reason = FINISHED, ""
+    if delivery.is_on():
+        record.write()
+    try:
+        yield facts
+    except optuna.TrialPruned as pruned:
+        facts.tags["plumbline.pruned"] = str(pruned)
+        raise
+    except Exception as error:
+        status, reason = FAILED, f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        if delivery.is_on():
+            record.end(status, facts, reason)
 
 
 if __name__ == "__main__":
