@@ -1,5 +1,7 @@
 """All that is planted for one task, in the order of the gates; sound plants come last."""
 
+from collections.abc import Sequence
+
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_task
@@ -31,6 +33,12 @@ def list_faults(task: Task[Params]) -> list[Fault]:
         return fault.is_sound, order.index(fault.gate) if fault.gate in order else len(order)
 
     return sorted([*generic, *part.FAULTS], key=rank)
+
+
+def list_untried_gates(faults: Sequence[Fault]) -> list[str]:
+    """Return the gates that none of `faults` must fail: what they catch is planted elsewhere."""
+    tried = {fault.gate for fault in faults}
+    return [gate.name for gate in gates.GATES if gate.name not in tried]
 
 
 def select_faults(task: str, text: str | None = None) -> list[Fault]:

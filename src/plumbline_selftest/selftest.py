@@ -15,13 +15,13 @@ from plumbline.contract.loading import load_task
 from plumbline.entrypoint import THREADS
 from plumbline_selftest import aa_test, fixture, states
 from plumbline_selftest.aa_test import ALPHA, Rates
-from plumbline_selftest.catalogue import list_faults, select_faults
+from plumbline_selftest.catalogue import list_faults, list_untried_gates, select_faults
 from plumbline_selftest.injection import Outcome, inject_fault
 from plumbline_selftest.parts import get_faults_part
 from plumbline_selftest.protocol import Command, Fault
 from plumbline_selftest.workers import open_workers, redirect_output
 
-__all__ = ["ALPHA", "Outcome", "Rates", "run", "select_faults"]
+__all__ = ["ALPHA", "Outcome", "Rates", "list_untried_gates", "run", "select_faults"]
 
 NUM_LINES = 30  # of what the commands printed
 

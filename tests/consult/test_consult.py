@@ -22,7 +22,7 @@ from typer.testing import CliRunner, Result
 
 from plumbline import bundle
 from plumbline.cli import app
-from tasks.answer_consensus.data import read_answers
+from tasks.answer_consensus.data.storage import read_answers
 
 KEY = "sk-live-0123456789abcdef"
 QUESTION = "What is 6 * 7?"

@@ -24,13 +24,12 @@ from plumbline_selftest.injection import Outcome
 from plumbline_selftest.protocol import Fault, FaultSite
 
 TASK = "text_classification"
-TASKS = [TASK, "signal_extraction"]
 DOCS = Path("docs/selftest.md")
 GATE_NAMES = [gate.name for gate in gates.GATES]
 FAULT = Outcome("a fault", False, "refuse", "floor", "refuse", ("floor",), True)
 
 
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", list_tasks())
 def test_names_are_unique_and_gates_exist(task: str) -> None:
     planted = catalogue.list_faults(load_task(task))
     assert Counter(fault.name for fault in planted).most_common(1)[0][1] == 1
@@ -53,13 +52,6 @@ def test_faults_of_a_control_are_left_out_where_nothing_can_be_shuffled() -> Non
     names = {fault.name for fault in catalogue.list_faults(load_task("filter_design"))}
     assert names.isdisjoint({"the model itself as its control", "a model of shuffled labels"})
     assert "predictions edited" in names
-
-
-def test_another_task_adds_its_own_faults() -> None:
-    names = {fault.name for fault in catalogue.list_faults(load_task("signal_extraction"))}
-    assert "a model that looks ahead" in names
-    assert "a slow model" in names
-    assert "hard test rows left out" not in names
 
 
 def test_the_documents_list_what_is_planted(capsys: pytest.CaptureFixture[str]) -> None:

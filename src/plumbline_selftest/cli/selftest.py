@@ -41,8 +41,9 @@ def run_selftest(
     from plumbline_selftest import selftest
 
     faults = selftest.select_faults(task, only)
+    untried = [] if only else selftest.list_untried_gates(faults)
     if list_only:
-        print_lines("\n".join(describe_faults(faults)))
+        print_lines("\n".join([*describe_faults(faults), *_describe_untried(untried)]))
         return
     start = time.monotonic()
     with explain_stop("selftest: interrupted; it leaves nothing behind"):
@@ -50,6 +51,8 @@ def run_selftest(
     _print_outcomes(outcomes)
     if rates:
         _print_rates(rates, selftest.ALPHA / 2)
+    if untried:
+        print_lines("\n".join(_describe_untried(untried)))
     print_plain(f"{_count(outcomes)}; {time.monotonic() - start:.0f} s")
     unexpected = [outcome.name for outcome in outcomes if not outcome.caught]
     if unexpected:
@@ -95,6 +98,14 @@ def describe_faults(faults: "Sequence[Fault]") -> list[str]:
                 rows.append((fault.name, fault.before, _describe_expected(fault)))
         lines += ["", *_align(rows)] if lines else _align(rows)
     return lines
+
+
+def _describe_untried(gates: Sequence[str]) -> list[str]:
+    """Say which gates have no fault in this task."""
+    if not gates:
+        return []
+    names = ", ".join(gates)
+    return ["", f"Not tried with this task: the gates {names}; see `plumbline docs selftest`."]
 
 
 def _describe_expected(fault: "Fault") -> str:

@@ -17,18 +17,13 @@ from tests.support.small_answers import (
 from plumbline.contract.errors import DataError
 from plumbline.statistics.similar_texts import find_twins
 from tasks.answer_consensus.data import (
-    find_normaliser,
-    read_answers,
-    read_inputs,
-    read_setting,
-    shuffle_labels,
-)
-from tasks.answer_consensus.data import (
     list_rows as list_manifest_rows,
 )
+from tasks.answer_consensus.data import read_inputs, shuffle_labels
 from tasks.answer_consensus.data.ingestion import ingest
-from tasks.answer_consensus.expectations import find_leaks
-from tasks.answer_consensus.expectations.leaks import SIMILARITY, list_words
+from tasks.answer_consensus.data.storage import read_answers, read_setting
+from tasks.answer_consensus.expectations import SIMILARITY, find_leaks, list_words
+from tasks.answer_consensus.predictor import find_normaliser
 
 AGENTS = {"ada": "ada", "bob": "bob"}
 

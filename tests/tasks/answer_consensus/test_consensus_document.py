@@ -8,7 +8,8 @@ import numpy as np
 from tests.support.checkouts import ROOT
 from tests.support.small_answers import small_params, write_examples
 
-from tasks.answer_consensus.data import play, read_answers, read_setting
+from tasks.answer_consensus.data.play import play
+from tasks.answer_consensus.data.storage import read_answers, read_setting
 from tasks.answer_consensus.models import build_learner
 from tasks.answer_consensus.predictor import load
 

@@ -7,28 +7,22 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
+from plumbline.contract.records import Candidate
 from plumbline.process.files import write_json
-from tasks.answer_consensus.data import (
-    AnswerSetting,
-    find_normaliser,
-    play,
-    read_answers,
-    read_inputs,
-    read_setting,
-    shuffle_labels,
-)
+from tasks.answer_consensus.data import read_inputs, shuffle_labels
+from tasks.answer_consensus.data.play import play
+from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
 from tasks.answer_consensus.models import build_learner
 from tasks.answer_consensus.models.policy import build_config, choose_stop
 from tasks.answer_consensus.models.tallies import Tallies, count_answers
 from tasks.answer_consensus.models.votes import (
     build_vote,
-    choose_best_set,
     fit_logit,
     measure_plurality,
 )
 from tasks.answer_consensus.params import LogitConfig
-from tasks.answer_consensus.predictor import Predictor, load
-from tasks.answer_consensus.scoring import build_baselines
+from tasks.answer_consensus.predictor import Predictor, find_normaliser, load
+from tasks.answer_consensus.scoring import build_baselines, draw_figures, score
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +49,10 @@ def test_the_logit_beats_every_fixed_set_for_the_same_money(examples: Path, tmp_
     assert cost <= 1.1 * params.data.mean_cost
     for baseline in build_baselines(params, examples).values():
         assert accuracy > measure(baseline, examples)[0]
+    scores = score(examples, "test", load(tmp_path))
+    assert (scores.metrics["accuracy"], scores.metrics["cost"]) == pytest.approx((accuracy, cost))
+    candidate = Candidate("logit", scores, scores, None, {}, 1)
+    assert [figure.name for figure in draw_figures(params, [candidate])] == ["costs"]
 
 
 def test_baselines_are_the_best_that_the_same_money_buys(examples: Path) -> None:
@@ -156,15 +154,6 @@ def test_a_vote_is_a_plurality_and_says_how_sure_it_may_be(examples: Path) -> No
     assert accuracy == pytest.approx(measure_plurality(test, config["plan"]), abs=0.01)
     course = play(setting, read_answers(examples, "test"), predictor)
     assert course.confidences.mean() == pytest.approx(accuracy, abs=0.1)
-
-
-def test_the_best_set_is_the_best_of_all_that_can_be_paid(examples: Path) -> None:
-    setting = read_setting(examples)
-    tallies = count_answers(setting, read_answers(examples, "train"))
-    best = choose_best_set(setting, tallies, list(range(6)))
-    assert sum(setting.costs[place] for place in best) <= setting.mean_cost
-    for other in ([0], [2, 3, 4], [0, 2, 4], [2, 3, 4, 5]):
-        assert measure_plurality(tallies, best) >= measure_plurality(tallies, other)
 
 
 def test_numpy_computes_the_network_that_torch_trained(examples: Path, tmp_path: Path) -> None:

@@ -8,17 +8,11 @@ import numpy as np
 import pytest
 from tests.support.small_answers import small_params, write_examples
 
-from tasks.answer_consensus.data import (
-    Answers,
-    AnswerSetting,
-    play,
-    read_answers,
-    read_setting,
-)
 from tasks.answer_consensus.data.inputs import read_inputs
-from tasks.answer_consensus.data.play import NO_CAP
+from tasks.answer_consensus.data.play import NO_CAP, play
+from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
+from tasks.answer_consensus.data.tables import Answers
 
-EVERYONE = ["large", "large_2", "medium", "medium_2", "small", "small_2"]
 Asked = tuple[AnswerSetting, Answers]
 
 
@@ -103,16 +97,6 @@ class FormerChampion:
             "confidence": [0.5] * len(given),
             "votes": [[] for _ in given],
         }
-
-
-def test_without_a_cap_a_champion_may_ask_everyone_though_agents_are_cheaper_now(
-    recorded: Asked,
-) -> None:
-    setting, answers = recorded
-    champion = FormerChampion(setting.agents, [2 * cost for cost in setting.costs], EVERYONE)
-    course = play(setting, answers, champion)
-    assert all(len(asked) == len(EVERYONE) for asked in course.asked)
-    assert not course.cut_short.any()
 
 
 def test_a_champion_that_asks_what_is_too_dear_now_answers_with_what_it_has(

@@ -3,11 +3,10 @@
 import re
 from typing import Any
 
-import numpy as np
 import pytest
 
-from tasks.answer_consensus.predictor import Predictor, State
-from tasks.answer_consensus.scoring import build_longest_input, check_answers
+from tasks.answer_consensus.predictor import Predictor
+from tasks.answer_consensus.scoring import check_answers
 
 CONFIG: dict[str, Any] = {
     "agents": ["large", "medium", "small"],
@@ -122,20 +121,6 @@ def test_stated_confidences_are_checked_and_may_be_left_out() -> None:
             predictor.predict(columns | {"confidences": [stated]})
 
 
-def test_an_answer_that_is_expected_comes_with_the_confidence_that_its_agent_states() -> None:
-    predictor = Predictor(CONFIG | {"by_value": True})
-    rated: list[tuple[float, ...]] = []
-    score = predictor._scorer.score
-
-    def keep(states: list[State]) -> list[np.ndarray]:
-        rated.extend(state.confidences for state in states)
-        return score(states)
-
-    predictor._scorer.score = keep  # type: ignore[method-assign, assignment]
-    predictor.predict({"agents": [["small"]], "answers": [["7"]], "budget": [20.0]})
-    assert set(rated) == {(0.0, 0.0, 0.7), (0.8, 0.0, 0.7), (0.0, 0.6, 0.7)}
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -152,10 +137,3 @@ def test_an_answer_that_contradicts_itself_is_named(changes: dict, problem: str)
     sound = {"ask": [""], "answer": ["7"], "confidence": [0.5], "votes": votes}
     assert check_answers(columns, {}, sound) == []
     assert problem in check_answers(columns, {}, sound | changes)[0]
-
-
-def test_the_longest_question_is_answered() -> None:
-    predictor = Predictor(CONFIG)
-    columns = build_longest_input(predictor)
-    assert len(columns["answers"][0][0]) > 4000
-    assert len(predictor.predict(columns)["votes"][0]) == 3

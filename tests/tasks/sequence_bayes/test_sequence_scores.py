@@ -8,7 +8,7 @@ import pytest
 from tests.support.questions import Facts, ask_gate
 from tests.support.small_sequences import build_params, list_values, write_examples
 
-from plumbline.contract.records import Bound
+from plumbline.contract.records import Bound, Candidate
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
 from tasks.sequence_bayes.data.exact import compute_predictive
@@ -21,6 +21,7 @@ from tasks.sequence_bayes.scoring import (
     check_answers,
     check_behaviour,
     compute_bound,
+    draw_figures,
     score,
 )
 from tasks.sequence_bayes.scoring.uncertainty import ExactModel
@@ -73,6 +74,14 @@ def test_the_exact_answer_has_no_regret(examples: Path) -> None:
     assert scores.metrics["epistemic_r"] > 0.3
     assert scores.metrics["bits"] == pytest.approx(scores.metrics["nll"] / np.log(2))
     assert not compute_bound(build_params(), examples, "test").limit.any()
+
+
+def test_figures_show_the_divergence_and_the_doubt(examples: Path) -> None:
+    scores = score(examples, "test", build_baselines(build_params(), examples)["frequencies"])
+    doubt = score(examples, "test", Oracle(read_prior(examples))).tables["epistemic"]
+    scores.tables["epistemic"] = doubt
+    figures = draw_figures(build_params(), [Candidate("rule", scores, scores, None, {}, 1)])
+    assert [figure.name for figure in figures] == ["by_position", "epistemic"]
 
 
 def test_regret_is_the_divergence_in_the_mean(examples: Path) -> None:

@@ -9,8 +9,7 @@ from plumbline.contract import layout
 from plumbline_selftest.protocol import Fault, FaultSite
 from tasks.answer_consensus.data.storage import read_answers, write_answers
 
-HERE = Path(__file__).parent
-PARAMS = HERE / "params.yaml"
+PARAMS = Path(__file__).with_name("params.yaml")
 WEAKER = {"mean_cost: 0.0140": "mean_cost: 0.0080"}
 
 
@@ -25,12 +24,6 @@ def _plant_shared_groups(site: FaultSite) -> None:
     site.accept_data()
 
 
-def _plant_extravagance(site: FaultSite) -> None:
-    """Ask every agent, at twice the price."""
-    site.wrap_predictor(HERE / "faulty_predictor.py", {})
-
-
 FAULTS = (
     Fault("questions of train's templates in test", "leakage", "refuse", _plant_shared_groups),
-    Fault("a policy that asks everyone", "budget", "refuse", _plant_extravagance),
 )

@@ -1,5 +1,65 @@
 """The candidates: fixed votes, and policies that learn whom to ask and when to stop."""
 
-from tasks.answer_consensus.models.learners import build_learner, compare_export
+from pathlib import Path
 
-__all__ = ["build_learner", "compare_export"]
+from plumbline.contract.records import ExportDifference, Learner
+from plumbline.contract.task import Columns
+from plumbline.process.files import write_json
+from tasks.answer_consensus.data.storage import (
+    AnswerSetting,
+    read_answers,
+    read_paid_setting,
+)
+from tasks.answer_consensus.data.tables import Answers
+from tasks.answer_consensus.models.policy import Config, build_learned_config
+from tasks.answer_consensus.models.tallies import Tallies, count_answers
+from tasks.answer_consensus.params import ConsensusParams, FixedVote, LogitConfig, SetConfig
+
+
+def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Learner:
+    """Return the model and batches of `candidate`, ready to train on what ingest wrote."""
+    config = params.candidates[candidate]
+    setting = read_paid_setting(params, examples)
+    train = count_answers(setting, read_answers(examples, "train"))
+    validation = read_answers(examples, "validation")
+    if isinstance(config, SetConfig):
+        from tasks.answer_consensus.models.set_learner import build_set_learner  # imports torch
+
+        confidence = params.evaluation.confidence
+        return build_set_learner(config, setting, train, validation, confidence, params.seed)
+    solved: Config = {}
+
+    def solve() -> None:
+        solved.update(_solve(params, config, setting, train, validation))
+
+    def save(folder: Path) -> None:
+        write_json(folder / "config.json", solved)
+
+    return Learner(save=save, solve=solve)
+
+
+def compare_export(
+    params: ConsensusParams, candidate: str, folder: Path, columns: Columns
+) -> list[ExportDifference]:
+    """Compare the network as the predictor computes it with torch; votes are read as they are."""
+    if not isinstance(params.candidates[candidate], SetConfig):
+        return []
+    from tasks.answer_consensus.models.set_learner import compare_network
+
+    return [compare_network(folder, columns)]
+
+
+def _solve(
+    params: ConsensusParams,
+    config: FixedVote | LogitConfig,
+    setting: AnswerSetting,
+    train: Tallies,
+    validation: Answers,
+) -> Config:
+    from tasks.answer_consensus.models.votes import build_vote, fit_logit
+
+    if isinstance(config, FixedVote):
+        return build_vote(setting, train, config.kind)
+    scorer = fit_logit(config, train, params.seed)
+    confidence = params.evaluation.confidence
+    return build_learned_config(setting, train, scorer, config, validation, confidence)

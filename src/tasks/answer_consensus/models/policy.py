@@ -6,10 +6,12 @@ from typing import Any
 import numpy as np
 
 from plumbline.statistics import intervals
-from tasks.answer_consensus.data import Answers, AnswerSetting, find_normaliser, play
+from tasks.answer_consensus.data.play import play
+from tasks.answer_consensus.data.storage import AnswerSetting
+from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.models.tallies import Tallies
 from tasks.answer_consensus.params import LearnedPolicy
-from tasks.answer_consensus.predictor import Predictor
+from tasks.answer_consensus.predictor import Predictor, find_normaliser
 
 Config = dict[str, Any]
 # Tried on validation; closer where the answers of a few cheap agents that agree have their place.

@@ -9,7 +9,8 @@ import torch
 from plumbline.contract.records import ExportDifference, Learner
 from plumbline.contract.task import Columns
 from plumbline.process.files import read_json, write_json
-from tasks.answer_consensus.data import Answers, AnswerSetting
+from tasks.answer_consensus.data.storage import AnswerSetting
+from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.models.policy import build_learned_config
 from tasks.answer_consensus.models.set_batches import build_batches
 from tasks.answer_consensus.models.set_network import Chooser, SetNet

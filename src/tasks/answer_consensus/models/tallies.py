@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.answer_consensus.data import Answers, AnswerSetting, find_normaliser
-from tasks.answer_consensus.predictor import SILENT, UNASKED, State
+from tasks.answer_consensus.data.storage import AnswerSetting
+from tasks.answer_consensus.data.tables import Answers
+from tasks.answer_consensus.predictor import SILENT, UNASKED, State, find_normaliser
 
 NONE_RIGHT = 0  # in place of the group that is right
 

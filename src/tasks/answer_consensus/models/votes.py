@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tasks.answer_consensus.data import AnswerSetting
+from tasks.answer_consensus.data.storage import AnswerSetting
 from tasks.answer_consensus.models.choice_model import fit_choice_model
 from tasks.answer_consensus.models.policy import (
     Config,

@@ -7,17 +7,13 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Predictor
-from tasks.answer_consensus.data import (
-    Answers,
-    AnswerSetting,
-    find_normaliser,
-    read_answers,
-    read_paid_setting,
-)
+from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_paid_setting
+from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.models.tallies import Tallies, count_answers
 from tasks.answer_consensus.models.votes import calibrate_vote, choose_best_set
 from tasks.answer_consensus.params import ConsensusParams
 from tasks.answer_consensus.predictor import Predictor as Policy
+from tasks.answer_consensus.predictor import find_normaliser
 
 
 def build_baselines(params: ConsensusParams, examples: Path) -> dict[str, Predictor]:

@@ -7,15 +7,10 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
-from tasks.answer_consensus.data import (
-    Answers,
-    AnswerSetting,
-    AskedCourse,
-    find_normaliser,
-    play,
-    read_answers,
-    read_setting,
-)
+from tasks.answer_consensus.data.play import AskedCourse, play
+from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
+from tasks.answer_consensus.data.tables import Answers
+from tasks.answer_consensus.predictor import find_normaliser
 from tasks.answer_consensus.scoring.baselines import find_possible
 
 if TYPE_CHECKING:
@@ -80,7 +75,6 @@ def _build_tables(
     few = answers.take(np.arange(min(MAX_ROWS, len(answers.ids))))
     return {
         "by_confidence": _trace_stops(setting, few, predictor),
-        "rounds": _count_rounds(setting, course),
         "agents": _describe_agents(setting, answers),
     }
 
@@ -98,19 +92,6 @@ def _trace_stops(setting: AnswerSetting, answers: Answers, predictor: Predictor)
             {"stop_at": stop_at, "accuracy": float(hits.mean()), "cost": float(cost.mean())}
         )
     return pd.DataFrame(rows)
-
-
-def _count_rounds(setting: AnswerSetting, course: AskedCourse) -> "pd.DataFrame":
-    """Count which agent is asked in which round; what is left of a row are closed questions."""
-    import pandas as pd
-
-    counts = np.zeros((len(setting.agents), len(setting.agents)), int)
-    for places in course.asked:
-        for number, place in enumerate(places):
-            counts[number, place] += 1
-    table = pd.DataFrame(counts, columns=setting.agents)
-    table.insert(0, "round", np.arange(1, len(counts) + 1))
-    return table[table.drop(columns="round").sum(axis=1) > 0]
 
 
 def _describe_agents(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":

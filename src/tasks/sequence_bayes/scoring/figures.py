@@ -5,7 +5,6 @@ from plumbline.reporting.plots import (
     BLUE,
     RED,
     Line,
-    assign_styles,
     draw_lines,
     trace_candidates,
 )
@@ -19,8 +18,6 @@ def draw_figures(params: SequenceParams, candidates: list[Candidate]) -> list[Fi
     figures = [_draw_by_position(candidates)]
     if not candidates[0].test.tables["epistemic"].empty:
         figures.append(_draw_epistemic(candidates[0]))
-    if any(candidate.history is not None for candidate in candidates):
-        figures.append(_draw_learning(candidates))
     return figures
 
 
@@ -52,20 +49,3 @@ def _draw_epistemic(winner: Candidate) -> Figure:
     )
     panels = {f"{winner.name}, in nats": lines}
     return draw_lines("epistemic", "Epistemic uncertainty", caption, "exact, in nats", panels)
-
-
-def _draw_learning(candidates: list[Candidate]) -> Figure:
-    scores = candidates[0].validation.metrics
-    exact_loss = scores["nll"] - scores["regret"]
-    lines = []
-    for candidate, (colour, marker) in assign_styles(candidates):
-        if candidate.history is not None:
-            regret = candidate.history["validation/loss"] - exact_loss
-            epochs = candidate.history["epoch"]
-            lines.append(Line(epochs, regret, candidate.name, colour, marker))
-    caption = (
-        "Validation loss of each candidate above that of the exact answer to the same sequences, "
-        "epoch by epoch."
-    )
-    panels = {"regret in nats (validation)": lines}
-    return draw_lines("learning", "Learning curves", caption, "epoch", panels, yscale="log")

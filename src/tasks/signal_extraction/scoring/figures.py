@@ -8,7 +8,6 @@ from plumbline.reporting.plots import (
     BLUE,
     Line,
     draw_lines,
-    trace_losses,
 )
 from tasks.signal_extraction.params import SignalParams
 
@@ -20,13 +19,7 @@ GREY = "#999999"
 
 def draw_figures(params: SignalParams, candidates: list[Candidate]) -> list[Figure]:
     """Draw the figures of the winner (the first of `candidates`) and of all candidates."""
-    figures = [
-        _draw_first_window(candidates[0]),
-        _draw_by_sample(candidates[0]),
-    ]
-    if any(candidate.history is not None for candidate in candidates):
-        figures.append(_draw_learning(candidates))
-    return figures
+    return [_draw_first_window(candidates[0]), _draw_by_sample(candidates[0])]
 
 
 def _draw_first_window(winner: Candidate) -> Figure:
@@ -44,25 +37,11 @@ def _draw_by_sample(winner: Candidate) -> Figure:
         f"The error of {winner.name} at each sample of a window, and the least possible error "
         "there: no honest model is below the dashed line on average."
     )
-    lines = [Line(table["sample"], table["mse"], winner.name, BLUE), _trace_floor(table)]
+    floor = Line(table["sample"], table["floor"], "floor", style="--")
+    lines = [Line(table["sample"], table["mse"], winner.name, BLUE), floor]
     title = "Error against position in the window"
     panels = {"mean squared error (test)": lines}
     return draw_lines("by_sample", title, caption, "sample of the window", panels, ylim=(0, None))
-
-
-def _draw_learning(candidates: list[Candidate]) -> Figure:
-    caption = (
-        "Validation error (solid, with marks) and training error (dotted) in each epoch, "
-        "above the least possible."
-    )
-    panels = {"mean squared error": trace_losses(candidates)}
-    levels = {"floor": candidates[0].validation.metrics["floor"]}
-    title = "Learning curves"
-    return draw_lines("learning", title, caption, "epoch", panels, levels, ylim=(0, None))
-
-
-def _trace_floor(table: "pd.DataFrame") -> Line:
-    return Line(table["sample"], table["floor"], "floor", style="--")
 
 
 def _trace_components(table: "pd.DataFrame", winner: str) -> dict[str, list[Line]]:
