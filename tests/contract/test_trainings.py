@@ -26,14 +26,9 @@ def load_changed(folder: Path, recipe: str, candidate: str, **changes: Any) -> P
 @pytest.mark.parametrize(
     ("recipe", "candidate"),
     [
-        ("text_classification", "linear"),
         ("label_sets", "transformer"),
-        ("text_classification", "minilm"),
         ("imdb", "ensemble"),
         ("signal_extraction", "film"),
-        ("sequence_bayes", "counts"),
-        ("filter_design", "gan"),
-        ("answer_consensus", "set"),
     ],
 )
 def test_whoever_learns_by_gradient_may_have_seeds(

@@ -27,9 +27,11 @@ def test_a_model_that_leaves_rows_out_is_named() -> None:
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, [1.0, math.nan], {"a": math.inf}])
 def test_a_row_with_an_answer_that_is_no_number_is_kept_without_one(value: Any) -> None:
     answers = {"y": [1.0, value, 3.0], "z": ["a", "b", "c"]}
-    answered = answer_rows(lambda _: answers, TWO_ANSWERS, {"x": [1.0, 2.0, 3.0]}, keep_bad=True)
-    assert answered.bad == {1: "y: the model returned NaN or infinity"}
-    assert answered.columns == {"y": [1.0, None, 3.0], "z": ["a", None, "c"]}
+    columns, bad = answer_rows(
+        lambda _: answers, TWO_ANSWERS, {"x": [1.0, 2.0, 3.0]}, keep_bad=True
+    )
+    assert bad == {1: "y: the model returned NaN or infinity"}
+    assert columns == {"y": [1.0, None, 3.0], "z": ["a", None, "c"]}
 
 
 def test_finite_values_and_texts_are_answers() -> None:

@@ -27,7 +27,6 @@ from plumbline.contract.task import Predictor
 from plumbline.process.files import write_json
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.scoring import (
-    FolderRequest,
     FolderSummary,
     ScoringRequest,
     ScoringSummary,
@@ -93,7 +92,7 @@ class Model:
         **options: Any,
     ) -> FolderSummary:
         params = {"top_k": 3, "threshold": 0.0} | options.pop("params", {})
-        request = FolderRequest(str(given), str(wanted), params, **options)
+        request = ScoringRequest(given, wanted, params, **options)
         return score_folder(self.copy, request, make_local_engine(watch))
 
     def command(self, given: Path, wanted: Path, *options: str) -> list[str]:

@@ -9,11 +9,11 @@ from tests.support.dirty_texts import make_values
 from tests.support.small_sources import CSV
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
-from plumbline.process.files import digest_path, read_json, write_json
+from plumbline.process.files import digest_path, read_json
 from plumbline.stages.ingest import ingest
-from plumbline.stages.train import link_all_but_test, refuse_unvalidated
+from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import has_label_sets, read_batches, read_split
@@ -52,19 +52,6 @@ def test_each_file_but_the_last_of_a_split_is_full(examples: Path) -> None:
     assert len(split_files.list_files(examples, "train")) > 2
 
 
-def test_rows_are_those_of_one_file_in_the_same_order(
-    examples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    in_parts = {split: read_split(examples, split) for split in SPLITS}
-    manifest = digest_path(layout.MANIFEST)
-    monkeypatch.setattr(split_files, "FILE_ROWS", 1000)
-    ingest(make_small_params(), TASK)
-    assert len(list_names(examples)) == len(SPLITS)
-    for split in SPLITS:
-        assert read_split(examples, split).equals(in_parts[split])
-    assert digest_path(layout.MANIFEST) == manifest
-
-
 def test_equal_rows_give_equal_bytes(examples: Path) -> None:
     digest = digest_path(examples)
     assert read_json(layout.SOURCE)["digest"] == digest
@@ -87,15 +74,6 @@ def test_a_damaged_file_is_named_with_the_remedy(examples: Path) -> None:
     for read in (read_split, lambda *arguments: list(read_batches(*arguments))):
         with pytest.raises(DataError, match=message):
             read(examples, "train")
-
-
-def test_a_file_that_was_changed_reaches_no_training(examples: Path) -> None:
-    facts = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(examples)}
-    write_json(layout.VALIDATION, facts | {"accepted": True})
-    refuse_unvalidated()
-    write_split(examples, "train", read_split(examples, "train").slice(1))
-    with pytest.raises(RejectedError, match=r"^data/examples is not what was validated"):
-        refuse_unvalidated()
 
 
 def test_a_training_gets_no_file_of_the_test_split(examples: Path, tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -19,7 +18,7 @@ from plumbline.terminal.options import InferenceParams, ModelAddress, parse_infe
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
-    from plumbline.scoring import FolderRequest, ScoringRequest
+    from plumbline.scoring import ScoringRequest
 
 HERE = "here"
 EXAMPLE = "plumbline score models:/ticket-router@champion in.csv out.parquet"
@@ -98,18 +97,19 @@ def score(
     defaults = {param.name: param.default for param in signature.params}
     params = defaults | parse_inference_params(set_, signature.params)
     chosen = [name.strip() for name in columns.split(",") if name.strip()]
-    choices = (params, chosen, prefix, bad_rows == "keep", overwrite)
     inputs = _parse_columns(column)
+    request = scoring.ScoringRequest(
+        input_, output, params, chosen, prefix, bad_rows == "keep", overwrite, inputs=inputs
+    )
     try:
         if scoring.is_folder(input_):
-            _score_folder(copy, scoring.FolderRequest(input_, output, *choices, inputs=inputs), on)
+            _score_folder(copy, request, on)
         elif get_scheme(output):
             raise ParamsError(
                 f"{hide_secrets(output)}: an address is for a folder of answers, and {input_} is "
                 "not a folder; name a path"
             )
         elif on == HERE:
-            request = scoring.ScoringRequest(Path(input_), Path(output), *choices, inputs=inputs)
             _score_file(copy, request)
         else:
             raise ParamsError(f"--on {on}: {input_} is not a folder; only files of one are spread")
@@ -139,7 +139,7 @@ def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
     )
 
 
-def _score_folder(copy: "CachedVersion", request: "FolderRequest", on: str) -> None:
+def _score_folder(copy: "CachedVersion", request: "ScoringRequest", on: str) -> None:
     from plumbline import scoring
 
     with _show_progress(hidden=on != HERE) as watch:
@@ -147,7 +147,7 @@ def _score_folder(copy: "CachedVersion", request: "FolderRequest", on: str) -> N
         done = scoring.score_folder(copy, request, engine)
     kept = f"; {done.num_kept:,} of the files were scored before" if done.num_kept else ""
     print_plain(
-        f"{hide_secrets(request.output)}: {done.num_files:,} files, {done.num_rows:,} rows by "
+        f"{hide_secrets(str(request.output))}: {done.num_files:,} files, {done.num_rows:,} rows by "
         f"{copy.name} version {copy.version}{kept}" + _describe_bad(done.num_bad, done.error_column)
     )
 

@@ -1,6 +1,5 @@
 """Score files of any size with a registered model that was verified; needs no MLflow, no torch."""
 
-from plumbline.scoring.folder_files import FolderRequest
 from plumbline.scoring.folder_scorer import FolderSummary, make_local_engine, score_folder
 from plumbline.scoring.folders import is_folder
 from plumbline.scoring.request import ScoringRequest
@@ -8,7 +7,6 @@ from plumbline.scoring.scorer import ScoringSummary, score
 from plumbline.scoring.spark_engine import make_spark_engine
 
 __all__ = [
-    "FolderRequest",
     "FolderSummary",
     "ScoringRequest",
     "ScoringSummary",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from plumbline.bundle import strict
@@ -17,19 +16,12 @@ BAD_ROW = re.compile(r"row (\d+): (.*)", re.DOTALL)
 Predict = Callable[[Mapping[str, Sequence[Any]]], dict[str, list[Any]]]
 
 
-@dataclass(frozen=True)
-class RowAnswers:
-    """Columns of answers in the order of the rows, None for a row without an answer."""
-
-    columns: dict[str, list[Any]]
-    bad: dict[int, str] = field(default_factory=dict)  # row -> why it has no answer
-
-
 def answer_rows(
     predict: Predict, signature: Signature, given: Mapping[str, list[Any]], keep_bad: bool
-) -> RowAnswers:
+) -> tuple[dict[str, list[Any]], dict[int, str]]:
     """Ask `predict` for every row of `given`, which has a column for each input of the signature.
 
+    Returns columns of answers, None for a row without one, and the reason for each such row.
     Without `keep_bad` stop at the first bad row.
     """
     num_rows = count_rows(given)
@@ -52,27 +44,21 @@ def answer_rows(
             if not rest:
                 rest, before = before, []
             continue
-        _require_rows(answers, len(rest))
         _fill_columns(columns, rest, answers)
         rest, before = before, []
     _blank_not_finite(columns, bad)
-    return RowAnswers(columns, bad)
-
-
-def _require_rows(answers: dict[str, list[Any]], num_rows: int) -> None:
-    """PlumblineError where the model left rows out: which ones, nobody can tell."""
-    for name, values in answers.items():
-        if len(values) != num_rows:
-            raise PlumblineError(
-                f"the model answered {len(values)} of {num_rows} rows in its column {name}; "
-                "do not use its answers"
-            )
+    return columns, bad
 
 
 def _fill_columns(
     columns: dict[str, list[Any]], rows: list[int], answers: dict[str, list[Any]]
 ) -> None:
     for name, values in answers.items():
+        if len(values) != len(rows):  # nobody can tell which ones were left out
+            raise PlumblineError(
+                f"the model answered {len(values)} of {len(rows)} rows in its column {name}; "
+                "do not use its answers"
+            )
         for row, value in zip(rows, values, strict=True):
             columns[name][row] = value
 

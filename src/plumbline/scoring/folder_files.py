@@ -1,7 +1,7 @@
 """Score one file of a folder, once: what was done is recorded beside the answers."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,25 +22,6 @@ LISTING = "_listing.json"  # of a complete folder of answers
 
 
 @dataclass(frozen=True)
-class FolderRequest:
-    """A folder of files, and the folder for a file of answers to each."""
-
-    input: str  # a path, or an address such as s3://bucket/folder
-    output: str
-    params: Mapping[str, Any]  # inference parameters
-    columns: Sequence[str] = ()  # which answers are written; all if empty
-    prefix: str = ""  # of the names of added columns
-    keep_bad: bool = False  # write rows without an answer, with the reason, instead of stopping
-    overwrite: bool = False
-    inputs: Mapping[str, str] = field(default_factory=dict)  # as of one file
-
-    def build_request(self, source: Path, target: Path) -> ScoringRequest:
-        """Return the request for one file; none gets a prefix of its own."""
-        own = {"input": source, "output": target, "overwrite": True, "renames": False}
-        return ScoringRequest(**(vars(self) | own))
-
-
-@dataclass(frozen=True)
 class ScoredFile:
     """What came of one file; it is its record too, for the next run."""
 
@@ -55,7 +36,7 @@ class ScoredFile:
 
 
 def try_file(
-    model: "CachedVersion", predictor: Predictor, request: FolderRequest, name: str, watch: Watch
+    model: "CachedVersion", predictor: Predictor, request: ScoringRequest, name: str, watch: Watch
 ) -> ScoredFile:
     """Score one file, unless an earlier run of the same request did so with the same content.
 
@@ -70,13 +51,13 @@ def try_file(
 
 
 def _score_file(
-    model: "CachedVersion", predictor: Predictor, request: FolderRequest, name: str, watch: Watch
+    model: "CachedVersion", predictor: Predictor, request: ScoringRequest, name: str, watch: Watch
 ) -> ScoredFile:
     """Score one file; ParamsError where other answers would be replaced.
 
     The answers are recorded before they get their name, so that a run that continues knows them.
     """
-    source, target = FileFolder(request.input), FileFolder(request.output)
+    source, target = FileFolder(str(request.input)), FileFolder(str(request.output))
     run = _describe_run(model, request, source.identify(name))
     existing = target.identify(name) if target.has_file(name) else None
     record = target.read_record(name)
@@ -93,10 +74,9 @@ def _score_file(
     with tempfile.TemporaryDirectory(prefix="plumbline-score-") as scratch:
         path = source.fetch(name, Path(scratch, "given"))
         place = target.choose_place(name, Path(scratch, "written"))
+        one = replace(request, input=path, output=place, overwrite=True, renames=False)
         try:
-            done = score(
-                model, request.build_request(path, place), watch, lambda _: None, predictor
-            )
+            done = score(model, one, watch, lambda _: None, predictor)
         except PlumblineError as error:
             text = str(error).replace(str(path), source.show(name))
             raise type(error)(text.replace(str(place), target.show(name))) from None
@@ -117,11 +97,11 @@ def _score_file(
 
 
 def _describe_run(
-    model: "CachedVersion", request: FolderRequest, identity: Mapping[str, Any]
+    model: "CachedVersion", request: ScoringRequest, identity: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return all that the answers depend on."""
     options = asdict(request)
-    for name in ("input", "output", "overwrite"):
+    for name in ("input", "output", "overwrite", "renames", "remedy"):
         del options[name]
     return {
         "format": FORMAT,

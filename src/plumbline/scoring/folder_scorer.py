@@ -9,12 +9,11 @@ from plumbline import bundle
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.scoring.folder_files import (
     LISTING,
-    FolderRequest,
     ScoredFile,
     try_file,
 )
 from plumbline.scoring.folders import FileFolder
-from plumbline.scoring.request import ERROR
+from plumbline.scoring.request import ERROR, ScoringRequest
 from plumbline.scoring.scorer import Watch, describe_model, load_model
 from plumbline.tables.writing import find_output_kind
 
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 MAX_SHOWN = 5  # files in a message
 
 # Scores the files of these names; results are in their order.
-Engine = Callable[["CachedVersion", FolderRequest, Sequence[str]], Iterable[ScoredFile]]
+Engine = Callable[["CachedVersion", ScoringRequest, Sequence[str]], Iterable[ScoredFile]]
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class FolderSummary:
     error_column: str  # in which the reason is written, where bad rows are kept
 
 
-def score_folder(model: "CachedVersion", request: FolderRequest, engine: Engine) -> FolderSummary:
+def score_folder(model: "CachedVersion", request: ScoringRequest, engine: Engine) -> FolderSummary:
     """Write a file of answers for each file of the input, and then `_listing.json` beside them.
 
     The listing has name, rows and SHA-256 of each, and is the same whatever the engine. A file that
@@ -46,10 +45,10 @@ def score_folder(model: "CachedVersion", request: FolderRequest, engine: Engine)
     BusyError before anything is written, and DataError where files could not be scored, once all
     were tried.
     """
-    source, target = FileFolder(request.input), FileFolder(request.output)
+    source, target = FileFolder(str(request.input)), FileFolder(str(request.output))
     names = _list_inputs(source)
     _check_output(source, target, names)
-    request.build_request(Path(), Path()).list_added_columns(bundle.read_signature(model.folder))
+    request.list_added_columns(bundle.read_signature(model.folder))
     with target.hold():
         scored = list(engine(model, request, names))
         _raise_errors(scored)
@@ -68,7 +67,7 @@ def make_local_engine(watch: Watch) -> Engine:
     """Return the engine that scores one file after another in this process."""
 
     def score_here(
-        model: "CachedVersion", request: FolderRequest, names: Sequence[str]
+        model: "CachedVersion", request: ScoringRequest, names: Sequence[str]
     ) -> Iterator[ScoredFile]:
         predictor = load_model(model)
         num_rows = 0
@@ -132,7 +131,7 @@ def _raise_errors(scored: Sequence[ScoredFile]) -> None:
 
 
 def _build_listing(
-    model: "CachedVersion", request: FolderRequest, scored: Sequence[ScoredFile]
+    model: "CachedVersion", request: ScoringRequest, scored: Sequence[ScoredFile]
 ) -> dict[str, Any]:
     return {
         "model": describe_model(model),

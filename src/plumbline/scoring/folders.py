@@ -72,7 +72,7 @@ class FileFolder:
     def identify(self, name: str) -> dict[str, Any]:
         """Return what changes with the content of a file: its digest, or the store's version."""
         if self.local is not None:
-            return _identify_content(self.local / name)
+            return identify_content(self.local / name)
         with self._explain_errors():
             self._store.invalidate_cache()
             return read_version(self._store, self._locate(name))
@@ -101,7 +101,7 @@ class FileFolder:
 
     def predict_identity(self, place: Path) -> dict[str, Any] | None:
         """Return what will identify a file that `keep` takes; None where only the store knows."""
-        return _identify_content(place) if self.local is not None else None
+        return identify_content(place) if self.local is not None else None
 
     def keep(self, name: str, place: Path) -> None:
         """Take a complete file from where `choose_place` let it be written."""
@@ -188,7 +188,8 @@ def _hash_name(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-def _identify_content(path: Path) -> dict[str, Any]:
+def identify_content(path: Path) -> dict[str, Any]:
+    """Return the digest and size of a file on this machine."""
     return {"sha256": digest_path(path), "bytes": path.stat().st_size}
 
 

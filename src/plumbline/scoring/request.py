@@ -1,7 +1,7 @@
 """What is scored and how; every fault that can be found before a row is read."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,16 @@ NUM_NAMES = 20  # that an error message lists
 
 @dataclass(frozen=True)
 class ScoringRequest:
-    """One input, one output."""
+    """A file and where its answers go; or a folder of files, and the folder for a file to each."""
 
-    input: Path
-    output: Path
+    input: Path | str  # of a folder also an address such as s3://bucket/folder
+    output: Path | str
     params: Mapping[str, Any]  # inference parameters
     columns: Sequence[str] = ()  # which answers are written; all if empty
     prefix: str = ""  # of the names of added columns
     keep_bad: bool = False  # write rows without an answer, with the reason, instead of stopping
     overwrite: bool = False
-    renames: bool = True  # answers, where the input has a column of such a name
+    renames: bool = True  # answers, where the input has a column of such a name; not in a folder
     # Inputs of the model, and the columns of the file that hold them; others are found by name.
     inputs: Mapping[str, str] = field(default_factory=dict)
     # What to do about an input {name} whose column is missing.
@@ -35,15 +35,15 @@ class ScoringRequest:
 
     def check_output(self) -> None:
         """Raise ParamsError for an output that cannot be written, or that may not be replaced."""
-        folder = self.output.parent
-        if not folder.is_dir():
-            raise ParamsError(f"{self.output}: no such folder: {folder}; create it first")
-        if self.output.is_dir():
-            raise ParamsError(f"{self.output}: is a folder")
-        if not self.output.exists():
+        output = Path(self.output)
+        if not output.parent.is_dir():
+            raise ParamsError(f"{output}: no such folder: {output.parent}; create it first")
+        if output.is_dir():
+            raise ParamsError(f"{output}: is a folder")
+        if not output.exists():
             return
-        if self.output.samefile(self.input):
-            raise ParamsError(f"{self.output}: is the input")
+        if output.samefile(self.input):
+            raise ParamsError(f"{output}: is the input")
         if not self.overwrite:
             raise ParamsError(f"{self.output}: exists; add --overwrite to replace it")
 
@@ -58,13 +58,6 @@ class ScoringRequest:
         if self.keep_bad:
             chosen.append(Field(ERROR, "string"))
         return [Field(self.prefix + field.name, field.type) for field in chosen]
-
-    def choose_prefix(self, names: Sequence[str], signature: Signature) -> "ScoringRequest":
-        """Return this request, with the prefix PREFIX where an answer has the name of a column."""
-        added = [field.name for field in self.list_added_columns(signature)]
-        if self.prefix or not self.renames or not set(added).intersection(names):
-            return self
-        return replace(self, prefix=PREFIX)
 
     def find_columns(
         self, names: Sequence[str], signature: Signature, own: Mapping[str, str]

@@ -12,11 +12,11 @@ from typing import IO, TYPE_CHECKING, Any
 from plumbline import bundle
 from plumbline.contract.errors import DataError, PlumblineError
 from plumbline.contract.task import Field, Predictor, Signature
-from plumbline.process.files import digest_path
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_rows
+from plumbline.scoring.folders import identify_content
 from plumbline.scoring.partial_output import PartialOutput
-from plumbline.scoring.request import ERROR, MODEL, ScoringRequest
+from plumbline.scoring.request import ERROR, MODEL, PREFIX, ScoringRequest
 from plumbline.tables.batches import Batch
 from plumbline.tables.formats import Table, open_file, open_table
 from plumbline.tables.writing import TableWriter, create_writer, find_output_kind
@@ -58,13 +58,14 @@ def score(
     signature = bundle.read_signature(model.folder)
     source = bundle.read_source(model.folder)
     own = source.get("columns", {})
+    path, output = Path(request.input), Path(request.output)
     wanted = [*own.values(), *request.inputs.values(), *(each.name for each in signature.inputs)]
     refuse_encoding = source.get("encoding") == "refuse"
-    with open_file(request.input) as file:
+    with open_file(path) as file:
         stamp = os.fstat(file.fileno())
-        find_output_kind(request.output)
+        find_output_kind(output)
         request.check_output()
-        table = open_table(file, str(request.input), wanted, refuse_encoding=refuse_encoding)
+        table = open_table(file, str(path), wanted, refuse_encoding=refuse_encoding)
         request = _choose_prefix(request, table, signature, say)
         added = request.list_added_columns(signature)
         request.check_names(table.names, signature)
@@ -72,8 +73,8 @@ def score(
         run = _describe_run(model, request, added, columns)
         predictor = predictor or load_model(model)
         answer = _make_answerer(model, predictor, request, signature, columns)
-        writer = create_writer(request.output, table, added)
-        with _explain_write_errors(request.output), PartialOutput(request.output, run) as partial:
+        writer = create_writer(output, table, added)
+        with _explain_write_errors(output), PartialOutput(output, run) as partial:
             start = time.perf_counter()
             num_before = partial.num_rows
             if partial.restart_reason:
@@ -83,7 +84,7 @@ def score(
             try:
                 batches = _read_batches(table, file, num_before)
                 _score_batches(batches, answer, writer, partial, watch)
-                _refuse_changed_input(request.input, stamp)
+                _refuse_changed_input(path, stamp)
                 finished = writer.finish(partial.rows)
             except DataError:
                 partial.drop()  # another input has other rows
@@ -102,13 +103,14 @@ def _choose_prefix(
     request: ScoringRequest, table: Table, signature: Signature, say: Callable[[str], None]
 ) -> ScoringRequest:
     """Rename the answers where the input has a column of such a name, and say so."""
-    chosen = request.choose_prefix(table.names, signature)
-    if chosen.prefix != request.prefix:
-        say(
-            f"{request.input} has a column with the name of an answer; the names of answers begin "
-            f"with {chosen.prefix} (choose another with --prefix)"
-        )
-    return chosen
+    added = [each.name for each in request.list_added_columns(signature)]
+    if request.prefix or not request.renames or not set(added).intersection(table.names):
+        return request
+    say(
+        f"{request.input} has a column with the name of an answer; the names of answers begin "
+        f"with {PREFIX} (choose another with --prefix)"
+    )
+    return replace(request, prefix=PREFIX)
 
 
 def _score_batches(
@@ -185,18 +187,16 @@ def _make_answerer(
 
     def answer(batch: Batch) -> tuple[Columns, int]:
         rows = {name: batch.get_column(column) for name, column in columns.items()}
-        answers = answer_rows(predict, given, rows, request.keep_bad)
-        if answers.bad and not request.keep_bad:
-            row = min(answers.bad)
+        added, bad = answer_rows(predict, given, rows, request.keep_bad)
+        if bad and not request.keep_bad:
+            row = min(bad)
             raise DataError(
-                f"{batch.locate_row(row)}: {answers.bad[row]}; fix it, or add --bad-rows keep to "
+                f"{batch.locate_row(row)}: {bad[row]}; fix it, or add --bad-rows keep to "
                 "write such rows without an answer"
             )
-        added = dict(answers.columns)
         added[MODEL] = [f"{model.name}/{model.version}"] * batch.num_rows
-        added[ERROR] = [answers.bad.get(row) for row in range(batch.num_rows)]
-        named = {request.prefix + name: values for name, values in added.items()}
-        return named, len(answers.bad)
+        added[ERROR] = [bad.get(row) for row in range(batch.num_rows)]
+        return {request.prefix + name: values for name, values in added.items()}, len(bad)
 
     return answer
 
@@ -209,7 +209,7 @@ def _describe_run(
 ) -> dict[str, Any]:
     """Return all that the output depends on: a run resumes only if this is the same."""
     return {
-        "input": {"sha256": digest_path(request.input), "bytes": request.input.stat().st_size},
+        "input": identify_content(Path(request.input)),
         "model": describe_model(model),
         "params": dict(request.params),
         "columns": [each.name for each in added],

@@ -17,7 +17,8 @@ from plumbline.contract.errors import BundleError
 from plumbline.process.files import digest_path, extract_file
 from plumbline.registry.reader import contents
 from plumbline.registry.reader.verified_cache import CachedVersion
-from plumbline.scoring.folder_files import FolderRequest, ScoredFile, try_file
+from plumbline.scoring.folder_files import ScoredFile, try_file
+from plumbline.scoring.request import ScoringRequest
 from plumbline.scoring.scorer import load_model, name_version
 from plumbline.scoring.spark_session import check_master, open_session
 from plumbline.sources.addresses import find_local_path
@@ -39,7 +40,7 @@ def make_spark_engine(master: str) -> "Engine":
     check_master(master)
 
     def score_on_spark(
-        model: CachedVersion, request: FolderRequest, names: Sequence[str]
+        model: CachedVersion, request: ScoringRequest, names: Sequence[str]
     ) -> list[ScoredFile]:
         with (
             open_session(master, "plumbline score", REMEDY) as session,
@@ -47,7 +48,9 @@ def make_spark_engine(master: str) -> "Engine":
         ):
             archive = _pack(model, Path(folder))
             session.sparkContext.addFile(str(archive))
-            score_batches = _make_task(archive.name, model, _make_absolute(request), names)
+            given, wanted = _find_absolute(request.input), _find_absolute(request.output)
+            everywhere = replace(request, input=given, output=wanted)
+            score_batches = _make_task(archive.name, model, everywhere, names)
             # One number for each file, each in a task of its own.
             numbers = session.range(0, len(names), 1, len(names))
             rows = numbers.mapInArrow(score_batches, "result string").collect()
@@ -56,16 +59,10 @@ def make_spark_engine(master: str) -> "Engine":
     return score_on_spark
 
 
-def _make_absolute(request: FolderRequest) -> FolderRequest:
-    """Return the request with paths that lead to the same folders from an executor."""
-    return replace(
-        request, input=_find_absolute(request.input), output=_find_absolute(request.output)
-    )
-
-
-def _find_absolute(address: str) -> str:
-    local = find_local_path(address)
-    return address if local is None else str(Path(local).absolute())
+def _find_absolute(address: Path | str) -> str:
+    """Return an address that leads to the same folder from an executor."""
+    local = find_local_path(str(address))
+    return str(address) if local is None else str(Path(local).absolute())
 
 
 def _pack(model: CachedVersion, folder: Path) -> Path:
@@ -84,7 +81,7 @@ def _clear_facts(member: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _make_task(
-    archive: str, model: CachedVersion, request: FolderRequest, names: Sequence[str]
+    archive: str, model: CachedVersion, request: ScoringRequest, names: Sequence[str]
 ) -> Any:
     """Return what a task does: it gets the numbers of files, and yields results as JSON."""
     golden = digest_path(model.golden)

@@ -1,7 +1,6 @@
 """A file at an http(s) address: downloaded once, and used only if its digest is pinned."""
 
 import hashlib
-import http
 import http.client
 import socket
 import ssl
@@ -11,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from plumbline.contract import layout
@@ -76,19 +75,29 @@ def forget_download(sha256: str | None) -> None:
 
 
 def _download(url: str, shown: str, path: Path) -> str:
-    """Stream `url` into `path`, going on where a connection ended, and return its SHA-256."""
-    body = _Body(shown)
-    with path.open("wb") as file:
-        for pause in (*PAUSES_S, None):
-            try:
-                with _open(url, shown, STALL_SECONDS, body.ask_for_rest()) as response:
-                    body.copy(response, file)
-                return body.digest.hexdigest()
-            except InterruptedDownloadError:
-                if pause is None:
-                    raise
-                time.sleep(pause)
-    raise AssertionError("the last attempt returns or raises")
+    """Stream `url` into `path`, again where a connection ended, and return its SHA-256."""
+    for pause in PAUSES_S:
+        try:
+            return _download_once(url, shown, path)
+        except InterruptedDownloadError:
+            time.sleep(pause)
+    return _download_once(url, shown, path)
+
+
+def _download_once(url: str, shown: str, path: Path) -> str:
+    digest, size = hashlib.sha256(), 0
+    with _open(url, shown, STALL_SECONDS, {}) as response, path.open("wb") as file:
+        with _name_errors(shown):
+            expected = int(response.headers.get("Content-Length") or 0)
+        while block := _read_block(response, shown):
+            size += len(block)
+            digest.update(block)
+            file.write(block)
+    if size < expected:
+        raise InterruptedDownloadError(
+            f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again"
+        )
+    return digest.hexdigest()
 
 
 @contextmanager
@@ -135,43 +144,6 @@ def _check_host(url: str, shown: str) -> None:
         raise ParamsError(
             f"data.source: {shown}: not a valid address; expected one like https://HOST/PATH"
         ) from None
-
-
-class _Body:
-    """What has arrived of a file, over as many connections as it takes."""
-
-    def __init__(self, shown: str) -> None:
-        self.digest = hashlib.sha256()
-        self._shown = shown
-        self._size = 0
-        self._version: str | None = None  # of the file, as the server names it
-
-    def ask_for_rest(self) -> dict[str, str]:
-        """Return headers that ask for what is missing, if the file is still the same."""
-        if not self._size or self._version is None:
-            return {}
-        return {"Range": f"bytes={self._size}-", "If-Range": self._version}
-
-    def copy(self, response: Any, file: IO[bytes]) -> None:
-        """Add the body of `response`; where it is not the rest, begin again."""
-        if response.status != http.HTTPStatus.PARTIAL_CONTENT:
-            file.seek(0)
-            file.truncate()
-            self.digest, self._size = hashlib.sha256(), 0
-        etag = response.headers.get("ETag")
-        is_exact = etag is not None and not etag.startswith("W/")  # only such may follow If-Range
-        self._version = etag if is_exact else response.headers.get("Last-Modified")
-        with _name_errors(self._shown):
-            expected = self._size + int(response.headers.get("Content-Length") or 0)
-        while block := _read_block(response, self._shown):
-            self._size += len(block)
-            self.digest.update(block)
-            file.write(block)
-        if self._size < expected:
-            raise InterruptedDownloadError(
-                f"{self._shown}: the connection ended after {self._size:,} of {expected:,} bytes; "
-                "run it again"
-            )
 
 
 def _read_block(response: Any, shown: str) -> bytes:

@@ -88,7 +88,7 @@ class _CheckedFile(io.RawIOBase):
     """A file whose read errors become DataErrors that name it."""
 
     def __init__(self, file: IO[bytes], name: str, guard: Guard) -> None:
-        self.file = file
+        self._file = file
         self._name = name
         self._guard = guard
 
@@ -98,29 +98,21 @@ class _CheckedFile(io.RawIOBase):
 
     def seekable(self) -> bool:
         """Whether it can be read from its end."""
-        return self.file.seekable()
+        return self._file.seekable()
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a place, counted from the beginning, from here, or from the end."""
-        return self.file.seek(offset, whence)
-
-    def tell(self) -> int:
-        """Return the place where the next byte is read."""
-        return self.file.tell()
-
-    def read(self, size: int = -1) -> bytes:
-        """Return up to `size` bytes, all that follow if it is -1; none at the end of the file."""
-        with self._guard(self._name):
-            try:
-                return self.file.read(size)
-            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-                raise DataError(
-                    f"{self._name}: damaged or truncated gzip file ({error}); download it again"
-                ) from None
+        return self._file.seek(offset, whence)
 
     def readinto(self, buffer: "WriteableBuffer") -> int:
         """Fill the start of `buffer`; 0 bytes are the end of the file."""
         view = memoryview(buffer)
-        data = self.read(len(view))
+        with self._guard(self._name):
+            try:
+                data = self._file.read(len(view))
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                raise DataError(
+                    f"{self._name}: damaged or truncated gzip file ({error}); download it again"
+                ) from None
         view[: len(data)] = data
         return len(data)

@@ -31,7 +31,10 @@ class WantedColumn:
         """Convert a typed value of this column as `as_text` does, and a list where it may be."""
         if self.may_be_list and isinstance(value, list):
             items = [_as_item(item, place, self.name) for item in value]
-            return json.dumps(items, ensure_ascii=False)
+            try:
+                return json.dumps(items, ensure_ascii=False, allow_nan=False)
+            except (TypeError, ValueError):  # nested dates, bytes, decimals, NaN
+                raise _build_refusal(value, place, self.name) from None
         return as_text(value, place, self.name)
 
 
@@ -63,22 +66,8 @@ ReadRows = Callable[[ReadRequest], Iterator[SourceRow]]
 
 def _as_item(value: Any, place: str, column: str) -> Any:
     """Convert a value in a list as `as_text` does; what JSON can hold by itself stays."""
-    if isinstance(value, list | dict):
-        _require_json(value, place, column)
-        return value
-    is_json = value is None or isinstance(value, str | int)
+    is_json = isinstance(value, list | dict | int)
     return value if is_json else as_text(value, place, column)
-
-
-def _require_json(value: Any, place: str, column: str) -> None:
-    """DataError for a nested value that JSON cannot hold: dates, bytes, decimals, NaN, infinity."""
-    if isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            _require_json(item, place, column)
-        return
-    is_number = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
-    if value is not None and not isinstance(value, str) and not is_number:
-        raise _build_refusal(value, place, column)
 
 
 def as_text(value: Any, place: str, column: str | None = None) -> str | None:
