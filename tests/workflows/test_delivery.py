@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from tests.support.checkouts import Checkout
+from tests.support.signing_keys import write_keys
 from tests.support.workflows.hub import BEGUN
 from tests.support.workflows.runner import BOT, Hosting, Job
 
@@ -83,8 +84,13 @@ class Laptop:
 def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(
     hosting: Hosting, champion: Laptop
 ) -> None:
+    (hosting.hub / "waits").touch()
+    assert {"skipped"} == set(results(hosting.run("retrain")).values()) - {"success"}
+    assert hosting.kept() == []  # a later run trains for both
+    (hosting.hub / "waits").unlink()
     jobs = hosting.run("retrain")
     assert results(jobs) == {
+        "newest": "success",
         "submit": "skipped",
         "train": "success",
         "keep": "success",
@@ -296,6 +302,17 @@ def test_a_person_goes_back(hosting: Hosting, champion: Laptop) -> None:
     ) == {"success"}
     assert champion.version() == "1"
     assert champion.journal()[-1]["reason"] == "by hand"
+
+
+def test_where_a_key_is_named_what_it_did_not_sign_is_not_promoted(hosting: Hosting) -> None:
+    write_keys(hosting.origin.path)
+    push(hosting.origin, "a public key")
+    hosting.variables["PLUMBLINE_PUBLIC_KEY"] = "ours.pub"
+    version = {"version": "2", "expect": "1", "bundle": hosting.told("asked")[-1][1]["bundle"]}
+    jobs = hosting.run("promote", DECISION | version)
+    del hosting.variables["PLUMBLINE_PUBLIC_KEY"]
+    assert results(jobs) == {"decide": "failure", "keep": "skipped"}
+    assert "is not signed" in jobs["decide"].log
 
 
 def test_a_branch_decides_nothing(hosting: Hosting) -> None:

@@ -6,7 +6,13 @@ import pytest
 from tests.support.checkouts import Checkout
 from tests.support.workflows.runner import Hosting
 
-SUBMITTED = {"submit": "success", "train": "skipped", "keep": "skipped", "ask": "skipped"}
+SUBMITTED = {
+    "newest": "success",
+    "submit": "success",
+    "train": "skipped",
+    "keep": "skipped",
+    "ask": "skipped",
+}
 
 
 @pytest.fixture

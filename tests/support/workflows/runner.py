@@ -24,6 +24,10 @@ EVENT = {
     "actor": "ada",
 }
 BOT = "github-actions[bot]"
+# What a job and a step may say here; other keys would be ignored in silence.
+JOB_KEYS = {"name", "if", "needs", "runs-on", "timeout-minutes", "environment", "permissions"}
+JOB_KEYS |= {"env", "outputs", "steps"}
+STEP_KEYS = {"name", "id", "if", "uses", "with", "run", "env", "timeout-minutes", "shell"}
 
 
 @dataclass
@@ -34,6 +38,7 @@ class Job:
     outputs: dict[str, str] = field(default_factory=dict)
     log: str = ""
     summary: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
     steps: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
@@ -145,13 +150,13 @@ class Run:
         if "uses" in job:  # another workflow, which is run by itself
             return Job()
         self.hosting.between(name)
-        done = Job()
+        _refuse_others(job, JOB_KEYS)
+        done = Job(environment=fill(job.get("env", {}), known, is_fine=True))
         work = self.folder / name
         work.mkdir()
         Path(known["runner"]["temp"]).mkdir()
-        environment = fill(job.get("env", {}), known, is_fine=True)
         for step in job["steps"]:
-            self._step(step, work, known | {"steps": done.steps}, environment, done)
+            self._step(step, work, known | {"steps": done.steps}, done)
         outputs = {"steps": done.steps, **known}
         done.outputs = fill(job.get("outputs", {}), outputs, is_fine=True)
         return done
@@ -161,9 +166,9 @@ class Run:
         step: Mapping[str, Any],
         work: Path,
         known: Mapping[str, Any],
-        environment: Mapping[str, str],
         done: Job,
     ) -> None:
+        _refuse_others(step, STEP_KEYS)
         is_fine = done.result == "success"
         told: dict[str, Any] = {"outcome": "skipped", "outputs": {}}
         if "id" in step:
@@ -175,12 +180,12 @@ class Run:
         if action.startswith("$/"):
             described = _yaml(self.hosting.origin.path / action[2:] / "action.yml")
             for inner in described["runs"]["steps"]:
-                self._step(inner, work, known | {"inputs": given}, environment, done)
+                self._step(inner, work, known | {"inputs": given}, done)
             return
         if action:
             fine = self._use(action, given, work, told["outputs"])
         else:
-            more = environment | fill(step.get("env", {}), known, is_fine=is_fine)
+            more = done.environment | fill(step.get("env", {}), known, is_fine=is_fine)
             fine = self._script(step["run"], work, more, told["outputs"], done)
         told["outcome"] = "success" if fine else "failure"
         if not fine:
@@ -189,9 +194,8 @@ class Run:
     def _script(
         self, script: str, work: Path, more: Mapping[str, str], outputs: dict[str, str], done: Job
     ) -> bool:
-        files = {
-            name: self.folder / name.lower() for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")
-        }
+        names = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ENV")
+        files = {name: self.folder / name.lower() for name in names}
         for path in files.values():
             path.write_text("")
         environment = {
@@ -222,6 +226,7 @@ class Run:
         done.log += ran.stdout
         done.summary += files["GITHUB_STEP_SUMMARY"].read_text()
         outputs.update(parsed_outputs(files["GITHUB_OUTPUT"].read_text()))
+        done.environment |= parsed_outputs(files["GITHUB_ENV"].read_text())
         return ran.returncode == 0
 
     def _use(
@@ -279,6 +284,12 @@ def parsed_outputs(text: str) -> dict[str, str]:
         name, mark, rest = re.split("(=|<<)", line, maxsplit=1)
         found[name] = rest if mark == "=" else "\n".join(iter(lambda: next(lines), rest))
     return found
+
+
+def _refuse_others(said: Mapping[str, Any], known: set[str]) -> None:
+    """Fail where a job or step says what is not carried out here."""
+    if others := set(said) - known:
+        pytest.fail(f"{said.get('name')}: {sorted(others)} are not known here")
 
 
 def _link_environment(work: Path) -> None:
