@@ -43,17 +43,6 @@ def test_an_annotation_is_one_command(job: Path, capsys: pytest.CaptureFixture[s
     assert written == "::error title=a%2Cb%3Ac::50 %25 wrong %0A: :add-mask::x%0A\n"
 
 
-def test_outside_of_a_workflow_nothing_is_told(
-    job: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name)
-    github.set_outputs(verdict="keep")
-    github.add_summary("text")
-    github.annotate("notice", "keep", "text")
-    assert capsys.readouterr().out == ""
-
-
 def test_an_approval_names_who_gave_it_and_needs_a_run(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

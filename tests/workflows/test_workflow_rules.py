@@ -15,14 +15,6 @@ JOBS = {
 }
 
 
-def test_no_action_is_pinned_to_two_versions() -> None:
-    pins: dict[str, set[str]] = {}
-    for path in FOLDER.rglob("*.yml"):
-        for name, pin in re.findall(r"uses: ([\w./-]+)@(.*)", path.read_text()):
-            pins.setdefault(name, set()).add(pin)
-    assert [name for name, found in pins.items() if len(found) > 1] == []
-
-
 def test_every_job_ends() -> None:
     endless = [name for name, job in JOBS.items() if not {"timeout-minutes", "uses"} & set(job)]
     assert endless == []
