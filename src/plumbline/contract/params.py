@@ -45,7 +45,7 @@ class Identity(StrictModel):
     # goes on with the rows of the last one.
     lookup: Annotated[list[Literal["remote"]], Field(max_length=1)]
     # For SQL sources, a query of one row that changes with the data; null: all rows are read.
-    watermark: str | None
+    watermark: str | None = None
 
 
 class Training(StrictModel):
@@ -68,7 +68,7 @@ class Champion(StrictModel):
 
     policy: Literal["better", "not-worse"]
     # better: significantly by more than this; not-worse: significantly by no more than this
-    margin: Annotated[float, Field(ge=0)]
+    margin: Annotated[float, Field(ge=0)] = 0.0
 
 
 class Leakage(StrictModel):
@@ -101,7 +101,9 @@ class Budget(StrictModel):
     batch_p95_ms: Annotated[float, Field(gt=0)] | None  # of 32 rows
     rss_mb: Annotated[float, Field(gt=0)] | None  # of a process that answers with the package
     bundle_mb: Annotated[float, Field(gt=0)] | None
-    cost: Annotated[float, Field(gt=0)] | None  # of one answer in the mean, in the task's unit
+    cost: Annotated[float, Field(gt=0)] | None = (
+        None  # of one answer in the mean, in the task's unit
+    )
 
 
 class Selective(StrictModel):
@@ -150,11 +152,11 @@ class Evaluation(StrictModel):
 
 
 class Card(StrictModel):
-    """What the model card says and nothing can measure; null: not stated."""
+    """What the model card says and nothing can measure; left out: not stated."""
 
-    owner: Annotated[str, Field(min_length=1, max_length=200)] | None
-    intended_use: Annotated[str, Field(min_length=1, max_length=1000)] | None
-    data_licence: Annotated[str, Field(min_length=1, max_length=200)] | None
+    owner: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    intended_use: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
+    data_licence: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
 class Registry(StrictModel):

@@ -149,7 +149,7 @@ def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) 
         choices.candidates["transformer"] = CommentedMap(recipe["candidates"]["transformer"])
     else:
         minilm = choices.candidates["minilm"]
-        minilm.ca.items.pop("lora", None)  # the comment that explains frozen_layers
+        minilm.ca.items.pop("sha256", None)  # the comment that explains frozen_layers
         del minilm["frozen_layers"]
         minilm.update(ALL_LAYERS)
     for candidate, num_rows, most in (

