@@ -29,7 +29,7 @@ WORD = re.compile(r"\w+")
 def build_table(
     params: ConsensusParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> "pd.DataFrame":
-    """Return the manifest with the earlier split of the same question (`seen_in`), and more.
+    """Return the manifest, and beside each question what agents answered.
 
     For each agent whether it gave no answer (`missing.AGENT`, 0 or 1), and in every row the agents
     that are right less often than the commonest answer is (`poor_agents`; null where none is).
@@ -42,29 +42,13 @@ def build_table(
     golds = np.concatenate([normalise(part.golds) for part in parts])
     for place, name in enumerate(setting.agents):
         rows[f"missing.{name}"] = (given[:, place] == "").astype(float)
-    return rows.assign(
-        seen_in=find_earlier_splits(rows, "digest"),
-        poor_agents=_find_poor_agents(setting.agents, given == golds[:, None], golds),
-    )
+    poor = _find_poor_agents(setting.agents, given == golds[:, None], golds)
+    return rows.assign(poor_agents=poor)
 
 
 def build_checks(params: ConsensusParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check but `poor_agents` blocks."""
     checks = [
-        Check(
-            "unique",
-            expect("expect_column_values_to_be_unique", column="id"),
-            "blocking",
-            "Every question is there once",
-            "give each question its own question_id",
-        ),
-        Check(
-            "seen",
-            expect("expect_column_values_to_be_null", column="seen_in"),
-            "blocking",
-            "No question of a held-out split is in an earlier one",
-            "run `dvc repro ingest`: it divides questions by their text",
-        ),
         Check(
             "poor_agents",
             expect("expect_column_values_to_be_null", column="poor_agents"),

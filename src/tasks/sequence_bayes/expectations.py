@@ -35,15 +35,7 @@ def build_table(
 
 def build_checks(params: SequenceParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check blocks."""
-    lengths = [params.data.length]
     return [
-        Check(
-            "length",
-            expect("expect_column_values_to_be_in_set", column="length", value_set=lengths),
-            "blocking",
-            "Every sequence has data.length symbols",
-            "run `dvc repro ingest` with this version",
-        ),
         Check(
             "repeats",
             expect("expect_column_values_to_be_null", column="also_in"),

@@ -25,15 +25,8 @@ def build_table(
 
 def build_checks(params: SignalParams, table: "pd.DataFrame") -> list[Check]:
     """Return the suite for a table of `build_table`; every check blocks."""
-    lengths, most = [params.data.window], params.validation.max_abs_signal
+    most = params.validation.max_abs_signal
     return [
-        Check(
-            "length",
-            expect("expect_column_values_to_be_in_set", column="length", value_set=lengths),
-            "blocking",
-            "Every window has data.window samples",
-            "run `dvc repro ingest` with this version",
-        ),
         Check(
             "finite",
             expect("expect_column_values_to_not_be_null", column="furthest"),

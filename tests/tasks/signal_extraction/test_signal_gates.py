@@ -114,11 +114,3 @@ def test_who_is_worse_than_the_fir_of_equal_context_is_refused(
     ):
         gate = asked("baselines", params, winner=winner, baselines=trivial, simple=fir)
         assert gate.status == status, gate.reason
-
-
-@pytest.mark.slow
-def test_the_oscillator_that_ignores_its_input_is_worth_nothing_here(tmp_path: Path) -> None:
-    params = small_params()
-    examples = write_examples(params, tmp_path)
-    blind = TASK.scoring.build_baselines(params, examples)["oscillator"]
-    assert score(examples, "test", blind).metrics["mse"] > 0.5

@@ -93,7 +93,7 @@ def _check_epistemic(
     the same estimate. Rows of all lengths are ordered together: among histories of one length the
     exact values of some priors, such as that of coins, hardly differ.
     """
-    table = compare_epistemic(prior, sequences, predictor).table
+    table = compare_epistemic(prior, sequences, predictor)
     if table.empty:
         failures = ["the model estimates none"]
         return [Case.build("epistemic uncertainty", "minimum", failures, 1)]

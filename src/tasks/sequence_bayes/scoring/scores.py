@@ -15,6 +15,7 @@ from tasks.sequence_bayes.data.prior import SequencePrior
 from tasks.sequence_bayes.data.storage import list_inputs, name_rows, read_prior, read_sequences
 from tasks.sequence_bayes.scoring.uncertainty import (
     compare_epistemic,
+    compute_rank_correlation,
     measure_martingale,
     measure_orders,
 )
@@ -55,13 +56,13 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     metrics = _summarise(per_example, divergence)
     epistemic = compare_epistemic(prior, sequences, predictor)
     metrics["order_sd"] = measure_orders(sequences, predictor)
-    metrics |= epistemic.metrics
+    lengths = [rows for _, rows in epistemic.groupby("symbols")]
+    if lengths:
+        correlations = [compute_rank_correlation(rows["own"], rows["exact"]) for rows in lengths]
+        metrics["epistemic_r"] = float(np.mean(correlations))
     metrics |= measure_martingale(prior, sequences, predictor)
     by_position = {"symbols": np.arange(prior.length), "kl": divergence.mean(axis=0)}
-    tables = {
-        "by_position": pd.DataFrame(by_position),
-        "epistemic": epistemic.table,
-    }
+    tables = {"by_position": pd.DataFrame(by_position), "epistemic": epistemic}
     return Scores(per_example, metrics, tables)
 
 

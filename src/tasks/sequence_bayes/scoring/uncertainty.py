@@ -3,7 +3,6 @@
 Shapes: R rows, t symbols each out of V.
 """
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,14 +19,6 @@ ORDER_ROWS, NUM_ORDERS = 64, 2
 EPISTEMIC_ROWS, ROLLOUTS, CONTINUATION = 64, 6, 24
 HISTORIES = (5, 20)  # symbols after which the epistemic part is compared
 MARTINGALE_ROWS = 64
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Numbers for the leaderboard, and the table behind them."""
-
-    metrics: dict[str, float]
-    table: "pd.DataFrame"
 
 
 def measure_orders(sequences: np.ndarray, predictor: Predictor) -> float:
@@ -48,15 +39,16 @@ def ask_in_orders(histories: np.ndarray, predictor: Predictor) -> np.ndarray:
     return np.array(answers, dtype=float).reshape(len(histories), NUM_ORDERS, -1)
 
 
-def compare_epistemic(prior: SequencePrior, sequences: np.ndarray, predictor: Predictor) -> Finding:
-    """Correlate the predictor's epistemic part of the doubt with the exact one, row by row.
+def compare_epistemic(
+    prior: SequencePrior, sequences: np.ndarray, predictor: Predictor
+) -> "pd.DataFrame":
+    """Return the predictor's epistemic part of the doubt beside the exact one, row by row.
 
-    `epistemic_r` is Spearman's among histories of one length, the mean over lengths; absent for a
-    predictor that estimates nothing.
+    The table is empty for a predictor that estimates nothing.
     """
     import pandas as pd
 
-    tables = []
+    columns: dict[str, list[float]] = {"symbols": [], "exact": [], "own": []}
     for length in choose_lengths(prior):
         histories = sequences[:EPISTEMIC_ROWS, :length]
         answers = predictor.predict(
@@ -64,14 +56,10 @@ def compare_epistemic(prior: SequencePrior, sequences: np.ndarray, predictor: Pr
         )
         own = [value[0] for value in answers.get("epistemic", []) if value]
         if len(own) == len(histories):
-            exact = compute_epistemic(prior, histories)
-            columns = {"symbols": histories.shape[1], "exact": exact, "own": own}
-            tables.append(pd.DataFrame(columns))
-    if not tables:
-        return Finding({}, pd.DataFrame({"symbols": [], "exact": [], "own": []}))
-    correlations = [compute_rank_correlation(table["own"], table["exact"]) for table in tables]
-    metrics = {"epistemic_r": float(np.mean(correlations))}
-    return Finding(metrics, pd.concat(tables, ignore_index=True))
+            columns["symbols"] += [length] * len(own)
+            columns["exact"] += compute_epistemic(prior, histories).tolist()
+            columns["own"] += own
+    return pd.DataFrame(columns)
 
 
 def compute_reference(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray:

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
 from tasks.signal_extraction.data.windows import read_setting, read_windows
@@ -20,23 +18,6 @@ class Silence:
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
         """Answer zeros, as many as there are samples."""
         return {"component": [[0.0] * len(signal) for signal in columns["signal"]]}
-
-
-class Oscillator:
-    """Ignores its input: a sine of the frequency asked for that starts with the window."""
-
-    forms = ("exact",)
-
-    def __init__(self, sample_rate_hz: float) -> None:
-        self._rate = sample_rate_hz
-
-    def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
-        """Answer the sine, of amplitude 1."""
-        components = []
-        for signal, frequency in zip(columns["signal"], columns["frequency_hz"], strict=True):
-            samples = np.arange(len(signal))
-            components.append(np.sin(2 * np.pi * frequency * samples / self._rate).tolist())
-        return {"component": components}
 
 
 class Gain:
@@ -62,11 +43,7 @@ def build_baselines(params: SignalParams, examples: Path) -> dict[str, Predictor
     samples, parts = train.signals[:, -1], train.components[:, :, -1]
     gains = samples @ parts / (samples @ samples)
     gain_by_frequency = dict(zip(train.setting.frequencies_hz, gains.tolist(), strict=True))
-    return {
-        "silence": Silence(),
-        "oscillator": Oscillator(train.setting.sample_rate_hz),
-        "gain": Gain(gain_by_frequency),
-    }
+    return {"silence": Silence(), "gain": Gain(gain_by_frequency)}
 
 
 def compute_bound(params: SignalParams, examples: Path, split: str) -> Bound:

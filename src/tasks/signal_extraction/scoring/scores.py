@@ -16,8 +16,6 @@ from tasks.signal_extraction.scoring.floor import compute_floor
 if TYPE_CHECKING:
     import pandas as pd
 
-NUM_TRAIN = 200  # windows of train, for the generalisation ratio
-
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     """Score every row of `split`; ValueError if an answer is not as long as its signal."""
@@ -32,11 +30,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     metrics = {
         "mse": float(per_row.mean()),
         "mse_last": float(errors[:, -1].mean()),
-        "mae": float(np.abs(answers - truth).mean()),
-        "r": compute_correlation(answers, truth),
         "floor": float(floor.mean()),
         "excess_over_floor": float(per_row.mean() - floor.mean()),
-        "generalisation_ratio": float(per_row.mean() / _compute_train_error(examples, predictor)),
     }
     for place, label in enumerate(windows.setting.labels):
         if (part == place).any():
@@ -61,21 +56,6 @@ def answer_windows(predictor: Predictor, windows: Windows) -> np.ndarray:
     if [len(row) for row in components] != [len(signal) for signal in columns["signal"]]:
         raise ValueError("an answer is not as long as its signal")
     return np.array(components, dtype=float)
-
-
-def compute_correlation(answers: np.ndarray, truth: np.ndarray) -> float:
-    """Return Pearson's r over all samples; 0 for answers that never change."""
-    if np.ptp(answers) == 0:
-        return 0.0
-    return float(np.corrcoef(answers.ravel(), truth.ravel())[0, 1])
-
-
-def _compute_train_error(examples: Path, predictor: Predictor) -> float:
-    """The mean squared error on windows that are spread over the train split."""
-    train = read_windows(examples, "train")
-    picked = np.unique(np.linspace(0, len(train.signals) - 1, NUM_TRAIN).astype(int))
-    some = Windows(train.setting, train.signals[picked], train.components[picked], asked_once=True)
-    return float(((answer_windows(predictor, some) - some.components[some.rows]) ** 2).mean())
 
 
 def _build_first_window(windows: Windows, predictor: Predictor) -> "pd.DataFrame":
