@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from plumbline import pipeline_run
-from plumbline.pipeline_run.reproduction import RunRequest, StageError
+from plumbline.pipeline_run.reproduction import RunRequest
+from plumbline.pipeline_run.stage_lines import StageError
 from plumbline.process import dvc_lock
 
 

@@ -10,7 +10,8 @@ from tests.support.checkouts import ROOT
 
 from plumbline.contract.durations import format_duration
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
+from plumbline.pipeline_run.reproduction import RunRequest, reproduce
+from plumbline.pipeline_run.stage_lines import StageError
 
 PIPELINE = """
 stages:

@@ -70,16 +70,18 @@ def test_who_finds_a_locked_database_learns_what_to_do(
         ("broken", "the server answers 500"),
         ("lost", "the connection ended before an answer"),
         ("silent", "no answer in time"),
+        ("limited", "the server answers 429: it limits requests"),  # and says to wait for an hour
     ],
 )
 def test_a_request_that_was_given_up_is_said_in_plain_words(
-    fault: str, words: str, monkeypatch: pytest.MonkeyPatch
+    fault: str, words: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     with run_proxy("http://127.0.0.1:9") as proxy:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", proxy.address)
-        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+        monkeypatch.setenv("MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR", "0")
         monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
         proxy.fail_at(1, fault, lasts=True)
         with pytest.raises(RegistryError) as refused:
             model_versions.connect_registry()
     assert f"{proxy.address}/api/2.0/mlflow/registered-models/search: {words}" in str(refused.value)
+    assert caplog.records == []

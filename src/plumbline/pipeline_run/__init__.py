@@ -10,7 +10,8 @@ from plumbline.bundle import signatures
 from plumbline.contract import layout
 from plumbline.contract.errors import JournalError, ParamsError, RefusedError
 from plumbline.contract.loading import load_params
-from plumbline.pipeline_run.reproduction import RunRequest, StageError, reproduce
+from plumbline.pipeline_run.reproduction import RunRequest, reproduce
+from plumbline.pipeline_run.stage_lines import StageError
 from plumbline.process import dvc_lock
 from plumbline.process.checkout_lock import lock_run
 from plumbline.process.locked_packages import require_locked_versions

@@ -2,13 +2,12 @@
 
 import errno
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.pipeline_run.stage_lines import announce_stages
+from plumbline.pipeline_run.stage_lines import StageError, announce_stages
 from plumbline.process.system_errors import NO_SPACE, explain_system_error
 from plumbline.sources.addresses import hide_secrets_in_text
 
@@ -18,7 +17,6 @@ LOGGERS = ("dvc_data.hashfile.transfer", "dvc_objects.fs.generic")
 MAX_REASONS = 3  # as many files, as many reasons
 # What a disk refuses; DVC goes on for a moment, and may end with what followed from it.
 DISK_ERRORS = (*NO_SPACE, errno.EFBIG, errno.EIO, errno.EROFS)
-EXIT_CODE = re.compile(r"exited with (-?\d+)$")
 
 
 @dataclass(frozen=True)
@@ -29,15 +27,6 @@ class RunRequest:
     pull: bool = False
     force: bool = False
     single_item: bool = False
-
-
-class StageError(Exception):
-    """A stage ended with an exit code, and has said why."""
-
-    def __init__(self, stage: str, code: int) -> None:
-        super().__init__(f"{stage}: exit code {code}")
-        self.stage = stage
-        self.code = code  # negative: a signal
 
 
 def reproduce(request: RunRequest) -> None:
@@ -97,15 +86,13 @@ def _collect_reasons() -> Iterator[list[str]]:
 def _translate(error: Exception, reasons: Sequence[str]) -> Exception:
     """Return what happened: DVC's errors that say something, and why it could not copy a file."""
     from dvc.lock import LockError
-    from dvc.stage.exceptions import StageCmdFailedError
 
     refusal = _find_disk_error(error)
     messages: list[str] = []
     cause: BaseException | None = error
     while cause is not None:
-        code = EXIT_CODE.search(str(cause))
-        if isinstance(cause, StageCmdFailedError) and code:
-            return StageError(_find_stage(messages), int(code[1]))
+        if isinstance(cause, StageError):
+            return cause
         if refusal is None or not isinstance(cause, LockError):  # which suspects another process
             messages.append(_describe(cause))
         cause = cause.__cause__
@@ -140,8 +127,3 @@ def _describe(error: BaseException) -> str:
     if isinstance(error, RWLockFileCorruptedError | RWLockFileFormatError):
         line += "; remove it (`rm .dvc/tmp/rwlock`) and run the same command again"
     return line
-
-
-def _find_stage(messages: list[str]) -> str:
-    quoted = re.findall(r"'([^']+)'", " ".join(messages))
-    return quoted[-1] if quoted else "a stage"

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 COMMANDS = "dvc.stage.run"  # DVC logs there that it starts the command of a stage
 
 
+class StageError(Exception):
+    """A stage ended with an exit code, and has said why."""
+
+    def __init__(self, stage: str, code: int) -> None:
+        super().__init__(f"{stage}: exit code {code}")
+        self.stage = stage
+        self.code = code  # negative: a signal
+
+
 @contextmanager
 def announce_stages(repo: "Repo", request: "RunRequest") -> Iterator[Callable[..., "Stage | None"]]:
     """Yield the function that DVC is to call for each stage, in place of its own."""
@@ -44,12 +53,18 @@ class _StageLines:
         self.unchanged: list[str] = []
 
     def reproduce(self, stage: "Stage", **options: Any) -> "Stage | None":
-        """Let DVC bring one stage up to date, and say so."""
+        """Let DVC bring one stage up to date, and say so; StageError where its command failed."""
         from dvc.repo.reproduce import _reproduce_stage  # what DVC calls where it is given nothing
+        from dvc.stage.exceptions import StageCmdFailedError
 
         self.total = self.total or self._count_stages()
-        self._begin(stage)
-        done: Stage | None = _reproduce_stage(stage, **options)
+        self.number += 1
+        self.name = stage.addressing.replace("@", " ")
+        self.start = None
+        try:
+            done: Stage | None = _reproduce_stage(stage, **options)
+        except StageCmdFailedError as error:  # whose text ends with the code
+            raise StageError(self.name, int(str(error).rpartition(" ")[2])) from error
         if done is None:
             self.unchanged.append(self.name)
         elif self.start is None:
@@ -58,11 +73,6 @@ class _StageLines:
             seconds = time.monotonic() - self.start
             self._print(f"{self.name}: done in {format_duration(seconds)}")
         return done
-
-    def _begin(self, stage: "Stage") -> None:
-        self.number += 1
-        self.name = stage.addressing.replace("@", " ")
-        self.start = None
 
     def see_command(self, record: logging.LogRecord) -> bool:
         """Print the first line of a stage where DVC logs its command; keep it out of the log."""
