@@ -196,9 +196,7 @@ def test_the_journal(clean: Checkout) -> None:
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE plumbline_journal SET reason = 'other' WHERE number = 1")
     said = faults()
-    changed = "FAIL journal: entry 1 was changed since it was written (hash mismatch) -> restore it"
-    assert changed in said
-    assert "FAIL champion: " in said
+    assert "failed at entry 1 (hash mismatch): the journal was changed -> Restore it" in said
     database.write_bytes(kept)
     with sqlite3.connect(database) as connection:
         connection.execute("DELETE FROM plumbline_journal WHERE action = 'first'")

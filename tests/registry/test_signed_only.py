@@ -71,16 +71,8 @@ def predict(task: Task) -> None:
     run("predict", "1.0")
 
 
-def predict_a_number(task: Task) -> None:
-    run("predict", "1.0", "--model", "models:/line/1")
-
-
 def evaluate(task: Task) -> None:
     champion.load_champion("line", task, [])
-
-
-def promote(task: Task) -> None:
-    run("promote", "line", "3", "--expect", "1")
 
 
 def promote_with_override(task: Task) -> None:
@@ -110,8 +102,7 @@ def drift(task: Task) -> None:
 
 
 COMMANDS: list[Callable[[Task], None]] = [
-    predict, predict_a_number, evaluate, promote, promote_with_override, roll_back,
-    reproduce, serve, score, drift,
+    predict, evaluate, promote_with_override, roll_back, reproduce, serve, score, drift,
 ]  # fmt: skip
 
 

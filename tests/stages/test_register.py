@@ -272,26 +272,6 @@ def rewrite(**changes: object) -> None:
     write_json(layout.EVIDENCE, document.seal_evidence(evidence))
 
 
-def test_a_verdict_that_its_gates_do_not_give_registers_nothing(
-    evaluated: tuple[Params, Task],
-) -> None:
-    write_evidence(*evaluated, "refuse")
-    rewrite(verdict="promote")
-    with pytest.raises(EvidenceError, match=r"follows another verdict"):
-        register(*evaluated)
-    gates = [gate for gate in describe_gates("refuse") if gate["status"] == "pass"]
-    for changed, said in (
-        (gates, "follows another list of gates"),
-        ([*describe_gates("promote"), describe_gates("promote")[0]], "another list of gates"),
-        ([{"name": "floor", "status": "fine"}], "follows another list of gates"),
-        (None, "cannot be asked again"),
-    ):
-        rewrite(verdict="promote", gates=changed)
-        with pytest.raises(EvidenceError, match=said):
-            register(*evaluated)
-    assert versions() == []
-
-
 def test_every_digest_is_required(evaluated: tuple[Params, Task]) -> None:
     evidence = read_json(layout.EVIDENCE)
     for missing in (*document.DIGESTED_FILES, "bundle"):
@@ -301,7 +281,7 @@ def test_every_digest_is_required(evaluated: tuple[Params, Task]) -> None:
             document.read_evidence(evaluated[0])
 
 
-@pytest.mark.parametrize("text", ["[]", "{", "null", '"promote"', '{"format": 4}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["[]", "{", '{"format": 4}'])
 def test_odd_evidence_is_an_error_that_says_so(evaluated: tuple[Params, Task], text: str) -> None:
     layout.EVIDENCE.write_text(text)
     with pytest.raises(EvidenceError, match="run `dvc repro evaluate`"):
@@ -331,17 +311,6 @@ def test_params_other_than_those_of_the_evaluation_register_nothing(
     assert versions() == []
 
 
-def test_a_score_that_its_answers_do_not_give_registers_nothing(
-    evaluated: tuple[Params, Task],
-) -> None:
-    candidates = read_json(layout.EVIDENCE)["candidates"]
-    candidates["closed"]["test"]["squared_error"] = 0.1
-    rewrite(candidates=candidates)
-    with pytest.raises(EvidenceError, match=r"follows another candidates: the evidence was edited"):
-        register(*evaluated)
-    assert versions() == []
-
-
 def test_a_look_that_the_journal_does_not_have_registers_nothing(
     evaluated: tuple[Params, Task],
 ) -> None:
@@ -350,16 +319,6 @@ def test_a_look_that_the_journal_does_not_have_registers_nothing(
         require_look({"data": data | {"look": data["look"] | {"number": 2}}})
     rewrite(data=data | {"look": data["look"] | {"question": "another one"}})
     with pytest.raises(EvidenceError, match=r"does not have its look at the test split as look 1"):
-        register(*evaluated)
-    assert versions() == []
-
-
-def test_metrics_that_the_evidence_does_not_say_are_not_registered(
-    evaluated: tuple[Params, Task],
-) -> None:
-    metrics = read_json(layout.METRICS)
-    write_json(layout.METRICS, metrics | {"test": {"squared_error": 0.0}})
-    with pytest.raises(EvidenceError, match=r"metrics.json is not what the evidence is about"):
         register(*evaluated)
     assert versions() == []
 

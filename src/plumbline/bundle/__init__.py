@@ -5,9 +5,10 @@ Nothing of a bundle is imported, or read by a library, before `verify` has looke
 
 from plumbline.bundle.loading import load
 from plumbline.bundle.seal_format import FORMAT, SEAL
-from plumbline.bundle.sealing import digest, seal
+from plumbline.bundle.sealing import seal
 from plumbline.bundle.verification import (
     check_code,
+    digest,
     num_bytes,
     read_signature,
     read_source,

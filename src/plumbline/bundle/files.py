@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from io import BufferedReader, BufferedWriter
+from io import BufferedReader
 from pathlib import Path
 
 from plumbline.bundle.seal_format import MAX_FILES, PACKAGE, SEAL
@@ -42,12 +42,6 @@ def open_files(folder: Path, label: Path | None = None) -> Iterator[dict[str, Bu
 def measure_file(file: BufferedReader) -> int:
     """The number of bytes in an open file."""
     return os.fstat(file.fileno()).st_size
-
-
-def create_private_file(path: Path) -> BufferedWriter:
-    """Create a file that only this user can read, and none change."""
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-    return BufferedWriter(os.fdopen(os.open(path, flags, 0o400), "wb", 0))
 
 
 def _list_paths(folder: Path) -> Iterator[Path]:

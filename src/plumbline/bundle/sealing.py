@@ -1,4 +1,4 @@
-"""Write `bundle.json`, the seal of a bundle, and tell the digest that names the bundle."""
+"""Write `bundle.json`, the seal of a bundle."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle.seal_format import FORMAT, SEAL
-from plumbline.bundle.verification import list_code, verify
-from plumbline.contract.errors import BundleError
+from plumbline.bundle.verification import digest, list_code, verify
 from plumbline.contract.task import Signature, Task
 from plumbline.process.files import digest_path, read_json, write_json
 
@@ -39,16 +38,6 @@ def seal(
     write_json(folder / SEAL, sealed)
     verify(folder)
     return digest(folder)
-
-
-def digest(folder: Path) -> str:
-    """The digest that names a bundle: that of its seal, which names every file in it."""
-    try:
-        return digest_path(folder / SEAL)
-    except OSError:
-        raise BundleError(
-            f"{folder}: there is no {SEAL}; train the candidate (dvc repro)"
-        ) from None
 
 
 def _choose_outputs(signature: Signature, folder: Path) -> Signature:

@@ -21,6 +21,16 @@ def verify(folder: Path, label: Path | None = None) -> dict[str, Any]:
     return verify_files(folder, label or folder)[0]
 
 
+def digest(folder: Path) -> str:
+    """The digest that names a bundle: that of its seal, which names every file in it."""
+    try:
+        return digest_path(folder / SEAL)
+    except OSError:
+        raise BundleError(
+            f"{folder}: there is no {SEAL}; train the candidate (dvc repro)"
+        ) from None
+
+
 def require_digest(folder: Path, expected: str, label: Path | None = None) -> None:
     """BundleError where `folder` is not, byte for byte, the bundle with the digest `expected`.
 

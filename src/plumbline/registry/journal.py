@@ -95,20 +95,11 @@ class Journal:
 
         JournalError names the first entry whose hash or place in the chain is wrong.
         """
-        entries = self.read_unchecked_entries()
-        position = find_broken_entry(entries)
-        if position:
-            raise JournalIntegrityError(
-                f"journal integrity check failed at entry {position} (hash mismatch): the journal "
-                "was changed. Restore it from a backup, and find out who could write to it"
-            )
-        return [entry for entry in entries if model in (None, entry.model)]
-
-    def read_unchecked_entries(self) -> list[Entry]:
-        """Read all entries without a check, to look for damage."""
         query = self._table.select().order_by(self._table.c.number)
         with self.connection.begin():
-            return [Entry(**row) for row in self.connection.execute(query).mappings()]
+            entries = [Entry(**row) for row in self.connection.execute(query).mappings()]
+        _require_chain(entries)
+        return [entry for entry in entries if model in (None, entry.model)]
 
     def append(self, decision: Decision) -> Entry:
         """Add a decision; it is durable when this returns."""
@@ -126,16 +117,6 @@ class Journal:
         with self.connection.begin():
             self.connection.execute(self._table.insert().values(**asdict(entry)))
         return entry
-
-
-def find_broken_entry(entries: list[Entry]) -> int | None:
-    """The position of the first entry that is not what was written, or None."""
-    prior = START
-    for position, entry in enumerate(entries, 1):
-        if entry.number != position or entry.prior != prior or entry.seal != _compute_seal(entry):
-            return position
-        prior = entry.seal
-    return None
 
 
 @contextmanager
@@ -256,6 +237,17 @@ def _build_table() -> "Table":
     texts = [field.name for field in fields(Entry) if field.name != "number"]
     columns = [Column(name, Text, nullable=False) for name in texts]
     return Table("plumbline_journal", MetaData(), number, *columns)
+
+
+def _require_chain(entries: list[Entry]) -> None:
+    prior = START
+    for position, entry in enumerate(entries, 1):
+        if entry.number != position or entry.prior != prior or entry.seal != _compute_seal(entry):
+            raise JournalIntegrityError(
+                f"journal integrity check failed at entry {position} (hash mismatch): the journal "
+                "was changed. Restore it from a backup, and find out who could write to it"
+            )
+        prior = entry.seal
 
 
 def _compute_seal(entry: Entry) -> str:

@@ -3,11 +3,11 @@
 `desk` says in which order a decision is written and how a crash is healed.
 """
 
-from typing import Literal
+import re
+from typing import Any, Literal
 
-from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
+from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError, RegistryError
 from plumbline.registry import champion_pin, local_files
-from plumbline.registry import promotion_checks as checks
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.journal import Action, Decision, Entry
@@ -23,8 +23,8 @@ def bootstrap_champion(desk: Desk, version: str) -> Entry | None:
     """Make `version` the first champion of a model; None where there is a champion already."""
     if desk.champion is not None:
         return None
-    registered, evidence = checks.verify_version(desk.model, version)
-    checks.require_promotable(registered, evidence)
+    registered, evidence = _verify_version(desk.model, version)
+    _require_promotable(registered, evidence)
     reason = "registry.first_champion in params.yaml"
     decision = _build_decision(registered, NO_CHAMPION, "first", reason)
     require_allowed(decision, desk.entries)
@@ -54,15 +54,15 @@ def promote(
     """
     if override and not reason.strip():
         raise ParamsError("--override needs a --reason: it is written into the journal")
-    registered, evidence = checks.verify_version(name, version)
-    checks.refuse_other_bundle(registered, bundle)
+    registered, evidence = _verify_version(name, version)
+    _refuse_other_bundle(registered, bundle)
     if not override:
-        checks.require_promotable(registered, evidence)
+        _require_promotable(registered, evidence)
     with open_desk(name, accept_alias=override) as desk:
         current = desk.champion
         if once and current and _is_same_request(current, version, expect, reason):
             return current
-        champion = checks.check_expected_champion(name, current, expect)
+        champion = _check_expected_champion(name, current, expect)
         if champion == version:
             raise RegistryError(f"{name}: version {version} is the champion already")
         if find_version(f"models:/{name}/{version}").tags != registered.tags:
@@ -73,7 +73,7 @@ def promote(
         decision = _build_decision(registered, champion, action, reason)
         require_allowed(decision, desk.entries)
         if not override:
-            checks.refuse_other_comparison(name, version, evidence, current)
+            _refuse_other_comparison(name, version, evidence, current)
         return desk.move(decision)
 
 
@@ -83,7 +83,7 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
     Raises RegistryError where there is none, or the champion is not `expect`, if that is given.
     """
     with open_desk(name) as desk:
-        champion = checks.check_expected_champion(name, desk.champion, expect)
+        champion = _check_expected_champion(name, desk.champion, expect)
         version = to or _find_predecessor(desk.entries, champion)
         if version == NO_CHAMPION:
             raise RegistryError(f"{name}: there is no champion before {champion} to go back to")
@@ -180,6 +180,66 @@ def pin_champion(name: str) -> ChampionPin | None:
     pin = champion_pin.build_pin(entry) if entry else None
     champion_pin.write_pin(name, pin)
     return pin
+
+
+def _verify_version(name: str, version: str) -> tuple[RegisteredVersion, dict[str, Any]]:
+    """Return a version and its evidence, once files and evidence are those that its tags name."""
+    with open_version(f"models:/{name}/{version}") as opened:
+        opened.load_predictor()
+        return opened.registered, opened.evidence
+
+
+def _require_promotable(version: RegisteredVersion, evidence: dict[str, Any]) -> None:
+    """Refuse evidence with another verdict; `require_allowed` says whether it was exchanged."""
+    if evidence.get("verdict") != "promote":
+        raise RefusedError(
+            f"{version.label}: the verdict is {evidence.get('verdict')}: "
+            f"{evidence.get('summary')} Nothing was changed"
+        )
+
+
+def _check_expected_champion(name: str, current: Entry | None, expect: str | None) -> str:
+    """Return the champion's version, or "none"; RegistryError where another one is expected."""
+    champion = current.version if current else NO_CHAMPION
+    if expect not in (None, champion):
+        raise RegistryError(
+            f"{name}: the champion is {champion}, not {expect}; nothing was changed. "
+            f"Look at `plumbline journal {name}`, then decide again"
+        )
+    return champion
+
+
+def _refuse_other_bundle(version: RegisteredVersion, expected: str | None) -> None:
+    """Refuse a version whose bundle does not have the digest, or its first 12 digits or more."""
+    if expected is None:
+        return
+    if not re.fullmatch(r"[0-9a-f]{12,64}", expected):
+        raise ParamsError(
+            f"--bundle {expected[:80]!r}: expected the digest of a bundle, "
+            "at least its first 12 digits"
+        )
+    actual = version.tags[BUNDLE_TAG]
+    if not actual.startswith(expected):
+        raise RegistryError(
+            f"{version.label} is bundle {actual[:12]}, not {expected[:12]}, as `--bundle` says; "
+            "nothing was changed"
+        )
+
+
+def _refuse_other_comparison(
+    name: str, version: str, evidence: dict[str, Any], champion: Entry | None
+) -> None:
+    """Refuse evidence that compares a version with another champion than the present one."""
+    compared = evidence.get("champion") or {"version": NO_CHAMPION}
+    before = (str(compared["version"]), compared.get("bundle"))
+    now = (champion.version, champion.bundle) if champion else (NO_CHAMPION, None)
+    if before == now:
+        return
+    note = " (another bundle of that number)" if before[0] == now[0] else ""
+    raise RegistryError(
+        f"{name}: version {version} was compared with champion {before[0]}, the champion is "
+        f"{now[0]}{note}; run `plumbline champion {name} --pin`, then `dvc repro`"
+    )
 
 
 def _build_decision(

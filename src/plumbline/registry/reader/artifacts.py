@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 from urllib.parse import unquote, urlsplit
 
-from plumbline.bundle.files import create_private_file
 from plumbline.contract.errors import BundleError, PlumblineError, RegistryError
 from plumbline.process.system_errors import explain_system_error, name_path
 
@@ -27,7 +26,7 @@ class MissingArtifactError(RegistryError):
 def fetch_artifact(
     store: "RegistryStore", location: str, name: str, target: Path, limit: int
 ) -> None:
-    """Write `name` (a/b/c) below `location` to the new private file `target`.
+    """Write `name` (a/b/c) below `location` to the new file `target`.
 
     MissingArtifactError where it does not exist, RegistryError where it cannot be read or kept,
     BundleError where it is longer than `limit` bytes.
@@ -35,7 +34,7 @@ def fetch_artifact(
     path = f"{location}/{name}"
     with _explain_failures(path), store.open_artifact(location, name) as source:
         chunks = _read_chunks(source, path, limit)
-        with _explain_refusal(target), create_private_file(target) as copy:
+        with _explain_refusal(target), target.open("xb") as copy:
             copy.writelines(chunks)
 
 

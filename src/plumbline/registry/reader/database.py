@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry.local_files import open_to_read
@@ -48,11 +48,13 @@ WHERE name = :name AND key = :key AND workspace = 'default'
 class DatabaseStore:
     """A registry in SQLite or PostgreSQL, of which nothing is written."""
 
+    open_artifact = staticmethod(artifacts.open_artifact)
+
     def __init__(self, uri: str) -> None:
         self._engine = _create_engine(uri)
 
     def find_version(self, address: VersionAddress) -> RegisteredVersion:
-        """See RegistryStore."""
+        """Find the version at an address; AbsentVersionError where there is none."""
         from sqlalchemy import text
 
         with self._connect(address) as connection:
@@ -71,7 +73,7 @@ class DatabaseStore:
         return RegisteredVersion(name=address.name, number=str(number), tags=tags, **row)
 
     def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
-        """See RegistryStore."""
+        """Read a tag of the model at an address; None where it has no such tag."""
         from sqlalchemy import text
 
         with self._connect(address) as connection:
@@ -79,10 +81,6 @@ class DatabaseStore:
                 text(MODEL_TAG), {"name": address.name, "key": key}
             )
             return value
-
-    def open_artifact(self, location: str, name: str) -> "IO[bytes]":
-        """See RegistryStore."""
-        return artifacts.open_artifact(location, name)
 
     @contextmanager
     def _connect(self, address: VersionAddress) -> "Iterator[Connection]":

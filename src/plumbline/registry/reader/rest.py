@@ -43,7 +43,7 @@ class RestStore:
         self._opener = build_opener(_RefuseRedirects, HTTPSHandler(context=_build_tls_context()))
 
     def find_version(self, address: VersionAddress) -> RegisteredVersion:
-        """See RegistryStore."""
+        """Find the version at an address; AbsentVersionError where there is none."""
         name = address.name
         with _explain_failures(address):
             if address.alias:
@@ -58,14 +58,14 @@ class RestStore:
             return RegisteredVersion(name, number, tags, package, run_id, files)
 
     def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
-        """See RegistryStore."""
+        """Read a tag of the model at an address; None where it has no such tag."""
         with _explain_failures(address):
             model = self._query("registered-models/get", name=address.name)["registered_model"]
             tags = {tag["key"]: tag.get("value") for tag in model.get("tags", [])}
             return tags.get(key)
 
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
-        """See RegistryStore."""
+        """Open the file `name` (a/b/c) at a location; OSError or ValueError if it is unreadable."""
         parts = urlsplit(location)
         if parts.scheme != "mlflow-artifacts":
             return artifacts.open_artifact(location, name)

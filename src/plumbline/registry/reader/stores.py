@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import IO, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from plumbline.contract.errors import AbsentVersionError, RegistryError
 from plumbline.contract.suggestion import suggest_nearest
@@ -14,6 +14,11 @@ from plumbline.registry.reader.addresses import (
 )
 from plumbline.tracking import store_location
 
+if TYPE_CHECKING:
+    from plumbline.registry.reader.database import DatabaseStore
+    from plumbline.registry.reader.rest import RestStore
+
+RegistryStore: TypeAlias = "DatabaseStore | RestStore"
 TIMEOUT_S = 10
 
 
@@ -32,22 +37,6 @@ class RegisteredVersion:
     def label(self) -> str:
         """How it is called in messages."""
         return f"{self.name} version {self.number}"
-
-
-class RegistryStore(Protocol):
-    """One registry; RegistryError where it is unreachable."""
-
-    def find_version(self, address: VersionAddress) -> RegisteredVersion:
-        """Find the version at an address; AbsentVersionError where there is none."""
-        ...
-
-    def read_model_tag(self, address: VersionAddress, key: str) -> str | None:
-        """Read a tag of the model at an address; None where it has no such tag."""
-        ...
-
-    def open_artifact(self, location: str, name: str) -> "IO[bytes]":
-        """Open the file `name` (a/b/c) at a location; OSError or ValueError if it is unreadable."""
-        ...
 
 
 def build_absent_error(address: VersionAddress) -> AbsentVersionError:
