@@ -101,9 +101,7 @@ class Budget(StrictModel):
     batch_p95_ms: Annotated[float, Field(gt=0)] | None  # of 32 rows
     rss_mb: Annotated[float, Field(gt=0)] | None  # of a process that answers with the package
     bundle_mb: Annotated[float, Field(gt=0)] | None
-    cost: Annotated[float, Field(gt=0)] | None = (
-        None  # of one answer in the mean, in the task's unit
-    )
+    cost: Annotated[float, Field(gt=0)] | None = None  # of one answer, in the task's unit
 
 
 class Selective(StrictModel):
