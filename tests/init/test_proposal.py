@@ -1,6 +1,5 @@
 """params.yaml fits the file: lengths, epochs and candidates, each with its reason."""
 
-import re
 from pathlib import Path
 
 from ruamel.yaml import YAML
@@ -92,13 +91,6 @@ def test_an_encoder_of_own_words_takes_the_place_of_an_english_one(tmp_path: Pat
     assert YAML(typ="safe").load(pasted) == other | {"max_tokens": 64}
 
 
-def test_so_few_rows_that_they_are_refused_are_named_at_once(tmp_path: Path) -> None:
-    few = propose(300)
-    assert any("train has about 195: `make run` will refuse" in reason for reason in few.reasons)
-    assert load(few, tmp_path).validation.min_rows == 200
-    assert not any("min_rows" in reason for reason in propose(400).reasons)
-
-
 def test_a_file_of_test_rows_is_the_test_split(tmp_path: Path) -> None:
     source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
     data = load(propose(10_000, source=source), tmp_path).data
@@ -124,9 +116,5 @@ def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> Non
     assert load(given, tmp_path).evaluation.max_detectable_difference == 0.1
 
 
-def test_test_rows_that_can_show_nothing_are_said_to_be_too_few(tmp_path: Path) -> None:
-    few = propose(40)
-    assert load(few, tmp_path).evaluation.max_detectable_difference == 0.1
-    said = "about 8 test rows can show no difference; add rows, or give --test"
-    assert any(said in reason for reason in few.reasons)
-    assert f"max_detectable_difference: 0.10 # {said}" in re.sub(" +", " ", few.text)
+def test_a_file_of_a_few_rows_is_left_to_the_first_run(tmp_path: Path) -> None:
+    assert load(propose(40), tmp_path).evaluation.max_detectable_difference == 0.1

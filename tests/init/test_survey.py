@@ -45,14 +45,6 @@ def test_text_and_label_are_guessed(tmp_path: Path) -> None:
     check(inspect_file(write_csv(tmp_path / "b.csv", make_rows(), ";"), None, []))
 
 
-def test_rows_that_are_not_utf_8_are_counted(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "a.csv", make_rows())
-    assert inspect_file(path, None, []).num_decoded == 0
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
-    path.write_bytes("".join([lines[0], "Größe " + lines[1], *lines[2:]]).encode("cp1252"))
-    assert inspect_file(path, None, []).num_decoded == 1
-
-
 def test_a_column_of_a_usual_name_is_preferred_and_a_named_one_is_taken(tmp_path: Path) -> None:
     rows = [row | {"label": str(number % 2)} for number, row in enumerate(make_rows())]
     path = write_csv(tmp_path / "a.csv", rows)
@@ -102,6 +94,7 @@ def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -> None:
     assert "cannot be read (No such file" in refuse(tmp_path / "a.csv")
+    assert "a folder; name a file of texts and labels" in refuse(tmp_path)
     (tmp_path / "empty.csv").touch()
     assert "empty" in refuse(tmp_path / "empty.csv")
     (tmp_path / "a.xlsx").touch()
@@ -112,6 +105,13 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -
     assert "no rows" in refuse(tmp_path / "none.csv")
     path = write_csv(tmp_path / "a.csv", make_rows())
     assert "--label team: no such column; found: ticket, body, queue" in refuse(path, None, "team")
+    assert "queue is named as text and as label" in refuse(path, "queue", "queue")
+
+
+def test_one_long_text_does_not_decide_on_the_language(tmp_path: Path) -> None:
+    rows = make_rows()
+    rows[0]["body"] = "lorem ipsum " * 20_000
+    assert inspect_file(write_csv(tmp_path / "a.csv", rows), None, []).english > 0.1
 
 
 @pytest.mark.parametrize("value", ["", " "])

@@ -1,14 +1,11 @@
 """`plumbline init`: a repository of one's own around a file of data."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.contract import layout
-from plumbline.contract.yaml_file import load_yaml
 from plumbline.terminal.console import print_lines, print_plain
 
 if TYPE_CHECKING:
@@ -70,8 +67,6 @@ def init_repository(
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
     made = create_repository(request)
     _print_survey(made.survey)
-    _warn_of_encoding(made.survey)
-    _warn_of_classes(made.survey, load_yaml(folder / layout.PARAMS)["validation"])
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
     if with_task is not None:
@@ -89,39 +84,6 @@ def _print_survey(survey: "FileSurvey") -> None:
         print_plain(
             f"  not used: {', '.join(survey.others)}; such columns in data.columns.metadata and "
             "evaluation.slices are compared group by group"
-        )
-
-
-def _warn_of_encoding(survey: "FileSurvey") -> None:
-    """Say at once that `make run` will refuse bytes that are not UTF-8 in many rows."""
-    from plumbline.tasks.text_classification.expectations.suite import MAX_DECODED_SHARE
-
-    if not survey.num_decoded:
-        return
-    said = f"  {survey.num_decoded:,} rows are not UTF-8, and are read as Windows-1252"
-    if survey.num_decoded > MAX_DECODED_SHARE * survey.num_rows:
-        said += (
-            f"; `make run` will refuse more than {MAX_DECODED_SHARE:.0%} of such rows: convert the "
-            "file to UTF-8, or, where the texts look right, add encoding to validation.warnings"
-        )
-    print_plain(said)
-
-
-def _warn_of_classes(survey: "FileSurvey", limits: Mapping[str, Any]) -> None:
-    """Say at once that `make run` will refuse classes that are too many or too small."""
-    if survey.has_label_sets:
-        return
-    most, least = limits["max_classes"], limits["min_rows_per_class"]
-    small = [name for name, count in survey.classes.items() if count < least]
-    if len(survey.classes) > most:
-        print_plain(
-            f"  {len(survey.classes):,} classes, and validation.max_classes is {most}: `make run` "
-            "will refuse the data; --label names another column"
-        )
-    elif small:
-        print_plain(
-            f"  classes of fewer rows than validation.min_rows_per_class ({least}): {len(small)}; "
-            "`make run` will refuse the data; add rows, or leave these classes out"
         )
 
 

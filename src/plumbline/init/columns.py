@@ -127,6 +127,8 @@ class FileColumns:
 
 def read_columns(path: Path) -> FileColumns:
     """Read the first rows of a file; raises DataError where it cannot be used."""
+    if path.is_dir():
+        raise DataError(f"{path}: a folder; name a file of texts and labels, such as one in it")
     header = formats.list_columns(formats.open_file(path), path.name)
     if len(header) < 2:
         raise DataError(

@@ -54,7 +54,6 @@ def propose_params(template: str, answers: InitAnswers) -> Proposal:
     num_train = max(1, round(share * answers.num_rows))
     _choose_candidates(choices, answers, num_train)
     _set_lengths(choices, answers)
-    _compare_rows(choices, params["validation"]["min_rows"], num_train)
     _set_floor(choices, params["evaluation"], answers)
     if not has_test:
         _set_reach(choices, params, round(TEST * answers.num_rows))
@@ -127,15 +126,6 @@ def _set_lengths(choices: _Choices, answers: InitAnswers) -> None:
         choices.set_candidate(candidate, "max_tokens", tokens, reason)
 
 
-def _compare_rows(choices: _Choices, least: int, num_train: int) -> None:
-    """Say at once what `make run` would refuse: limits of the data are for people to lower."""
-    if num_train < least:
-        choices.reasons.append(
-            f"validation.min_rows: {least}, and train has about {num_train:,}: `make run` will "
-            "refuse the data; add rows, or lower it"
-        )
-
-
 def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) -> None:
     from ruamel.yaml.comments import CommentedMap
 
@@ -190,10 +180,7 @@ def _set_reach(choices: _Choices, params: Any, num_test: int) -> None:
         least = power.compute_detectable_difference(
             ours[:num_test], theirs[:num_test], "binary", level
         )
-    except ValueError:
-        reason = f"about {num_test:,} test rows can show no difference; add rows, or give --test"
-        shipped = limits["max_detectable_difference"]
-        choices.set(limits, "evaluation", "max_detectable_difference", shipped, reason)
+    except ValueError:  # `make run` refuses so few rows
         return
     reach = math.ceil(100 * least) / 100
     if reach > limits["max_detectable_difference"]:
