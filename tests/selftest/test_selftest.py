@@ -207,10 +207,7 @@ def test_a_sound_model_that_is_promoted_though_it_is_worse_is_missed(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(
-    number: signal.Signals, code: int, tmp_path: Path
-) -> None:
+def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(tmp_path: Path) -> None:
     started = subprocess.Popen(
         [Path(sys.executable).with_name("plumbline"), "selftest", "--only", "a slow model"],
         cwd=tmp_path,
@@ -223,9 +220,9 @@ def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(
     while not list(tmp_path.glob(models)):  # a worker trains
         assert started.poll() is None
         time.sleep(0.1)
-    started.send_signal(number)
+    started.send_signal(signal.SIGINT)
     printed, messages = started.communicate(timeout=600)
-    assert started.returncode == code
+    assert started.returncode == 130
     assert printed == "selftest: interrupted; it leaves nothing behind\n"
     assert messages == ""
     assert list(tmp_path.glob("plumbline*")) == []
@@ -236,11 +233,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("fixture") / "checkout"
     states.prepare_fixture(folder, TASK)
     return folder
-
-
-def find_fault(gate: str) -> Fault:
-    planted = catalogue.list_faults(load_task(TASK))
-    return next(fault for fault in planted if fault.gate == gate)
 
 
 @pytest.mark.slow
@@ -260,16 +252,16 @@ def test_every_fault_is_caught_and_equal_models_are_rarely_promoted(checkout: Ch
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("gate", ["calibration", "replay"])
 def test_a_gate_that_does_nothing_is_noticed(
-    prepared: Path, tmp_path: Path, gate: str, monkeypatch: pytest.MonkeyPatch
+    prepared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fault = find_fault(gate)
-    kept = tuple(entry for entry in gates.GATES if entry.name != gate)
+    planted = catalogue.list_faults(load_task(TASK))
+    fault = next(fault for fault in planted if fault.gate == "calibration")
+    kept = tuple(entry for entry in gates.GATES if entry.name != "calibration")
     monkeypatch.setattr(gates, "GATES", kept)
     with fixture.enter_checkout(fixture.copy_fixture(prepared, tmp_path / "copy")):
         outcome = injection.inject_fault(fault)
-    assert gate not in outcome.failed
+    assert "calibration" not in outcome.failed
     assert not outcome.caught
 
 

@@ -1,8 +1,8 @@
 """What a task is: its name, signature and metric, and the parts that stages call.
 
 A part is a sub-package of the task (`tasks/<name>/data` and so on). It is imported when it is first
-asked for, so that a stage pays only for the parts that it calls. mypy checks each part against its
-Protocol (contract/parts.py): `task.py` of every task assigns its parts to them.
+asked for, so that a stage pays only for the parts that it calls. What it must have is in
+contract/parts.py.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,19 +1,9 @@
 """The record of the task: what stages know of it before they import one of its parts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plumbline.contract.task import Field, Metric, Param, Signature, Task
 from tasks.answer_consensus.params import ConsensusParams
-
-if TYPE_CHECKING:
-    from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
-    from tasks.answer_consensus import data, expectations, models, scoring
-
-    _data: DataPart[ConsensusParams] = data
-    _expectations: ExpectationsPart[ConsensusParams] = expectations
-    _models: ModelsPart[ConsensusParams] = models
-    _scoring: ScoringPart[ConsensusParams] = scoring
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
 NUMBERS = {"type": "array", "items": {"type": "double"}}

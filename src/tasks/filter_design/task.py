@@ -1,19 +1,10 @@
 """The record of the task: what stages know of it before they import one of its parts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbline.contract.task import Field, Metric, Param, Signature, Task
 from tasks.filter_design.params import FilterParams
-
-if TYPE_CHECKING:
-    from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
-    from tasks.filter_design import data, expectations, models, scoring
-
-    _data: DataPart[FilterParams] = data
-    _expectations: ExpectationsPart[FilterParams] = expectations
-    _models: ModelsPart[FilterParams] = models
-    _scoring: ScoringPart[FilterParams] = scoring
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
 DESIGN = {
@@ -85,21 +76,13 @@ TASK = Task[FilterParams](
     example=EXAMPLE,
     faulty={
         "an even order": _change(order=4),
-        "an order beyond 7": _change(order=9),
         "edges of a band that do not ascend": _change(
             kind="band-pass", pass_hz=[5.0e7, 3.0e7], stop_hz=[2.0e7, 7.0e7], order=3
         ),
-        "a band without width": _change(
-            kind="band-pass", pass_hz=[3.0e7, 3.0e7], stop_hz=[2.0e7, 7.0e7], order=3
-        ),
         "a stop edge inside the passband": _change(stop_hz=[2.0e7]),
         "no loss allowed": _change(max_loss_db=0.0),
-        "no attenuation": _change(min_attenuation_db=0.0),
         "a Q of 0": _change(q_inductor=0.0),
         "an unknown series": _change(series="E7"),
-        "an unknown kind": _change(kind="notch"),
-        "a frequency beyond all parts": _change(pass_hz=[1e308], stop_hz=[1.5e308]),
-        "text for a number": _change(max_loss_db="one"),
         "a missing edge": _change(stop_hz=[None]),
         "another column": {"specification": ["low-pass 30 MHz"]},
     },

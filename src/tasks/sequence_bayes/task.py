@@ -1,19 +1,9 @@
 """The record of the task: what stages know of it before they import one of its parts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plumbline.contract.task import Field, Metric, Param, Signature, Task
 from tasks.sequence_bayes.params import SequenceParams
-
-if TYPE_CHECKING:
-    from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
-    from tasks.sequence_bayes import data, expectations, models, scoring
-
-    _data: DataPart[SequenceParams] = data
-    _expectations: ExpectationsPart[SequenceParams] = expectations
-    _models: ModelsPart[SequenceParams] = models
-    _scoring: ScoringPart[SequenceParams] = scoring
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
 

@@ -1,19 +1,9 @@
 """The record of the task: what stages know of it before they import one of its parts."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from plumbline.contract.task import Field, Metric, Param, Signature, Task
 from tasks.signal_extraction.params import SignalParams
-
-if TYPE_CHECKING:
-    from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
-    from tasks.signal_extraction import data, expectations, models, scoring
-
-    _data: DataPart[SignalParams] = data
-    _expectations: ExpectationsPart[SignalParams] = expectations
-    _models: ModelsPart[SignalParams] = models
-    _scoring: ScoringPart[SignalParams] = scoring
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
 

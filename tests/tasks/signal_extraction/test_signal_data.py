@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.small_signals import HONEST, small_params, values, write_examples
+from tests.support.small_signals import HONEST, asked, small_params, values, write_examples
 
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.task import SPLITS
@@ -80,6 +80,19 @@ def test_what_is_wrong_is_rejected(accepted: SignalParams, change: str, check: s
     _damage("test", change)
     with pytest.raises(RejectedError, match=check):
         validate(accepted, TASK)
+
+
+def test_a_window_on_both_sides_is_refused_by_leakage(tmp_path: Path) -> None:
+    params = small_params()
+    examples = write_examples(params, tmp_path)
+    leaks = TASK.expectations.find_leaks(params, examples)
+    assert asked("leakage", params, leaks=leaks).status == "pass"
+    train = read_windows(examples, "train")
+    write_windows(examples, "validation", train.signals[:60], train.components[:60])
+    leaks = TASK.expectations.find_leaks(params, examples)
+    assert [leak.num_leaked for leak in leaks] == [60, 0]
+    assert "also in train" in leaks[0].examples[0]
+    assert asked("leakage", params, leaks=leaks).status == "fail"
 
 
 def test_shuffled_answers_have_nothing_to_do_with_their_samples(tmp_path: Path) -> None:
