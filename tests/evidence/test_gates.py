@@ -82,7 +82,7 @@ def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
 SOUND_FORM = ExportDifference("fp32", 1e-6, 1e-3, 200)
 MOVED_FORM = ExportDifference("int8", 0.2, 1e-3, 300)
 COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "rss_mb": 400.0,
-    "slowdown": 1.1,
+    "slowdown": 1.1, "answer": 0.0,
 }  # fmt: skip
 
 
@@ -95,7 +95,6 @@ TEST_CHANGES = {
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 SELECTIVE = SelectiveAnswers(
     selection=Selection(0.9, 1000, 700, 4, 0.018),
-    num_unexpected=0,
     num_rows=1000,
     num_answered=690,
     num_wrong=9,
@@ -195,8 +194,6 @@ def test_the_cost_of_an_answer_has_a_limit(sound: Facts) -> None:
     gate = ask_gate("budget", replace(facts, cost=COST | {"answer": 0.03}))
     assert gate.status == "fail"
     assert "cost of an answer, 0.03 of 0.012 $" in gate.reason
-    assert "cannot be computed" in ask_gate("budget", facts).reason
-    assert "cost nothing" in ask_gate("budget", replace(facts, metric=sound.metric)).reason
 
 
 def test_a_busy_machine_is_named(sound: Facts) -> None:
@@ -231,8 +228,8 @@ def test_test_and_validation_may_differ_by_chance_alone(sound: Facts) -> None:
     assert judge(0.92, 0.88).status == "pass"
     easier = judge(0.98, 0.88)
     assert (easier.status, easier.measured) == ("fail", pytest.approx(0.1))
-    assert "easier than validation, or the model has seen it" in easier.reason
-    assert "the model has seen validation" in judge(0.85, 0.97).reason
+    assert "further above than evaluation.max_validation_gap" in easier.reason
+    assert "further below than" in judge(0.85, 0.97).reason
     assert judge(0.98, 0.88, gap=0.1).status == "pass"  # params say that the splits differ
 
 
@@ -244,8 +241,8 @@ def test_errors_of_signals_differ_by_chance_alone_too(sound: Facts) -> None:
         return ask_gate("consistency", replace(facts, winner=test, winner_validation=errors[2000:]))
 
     assert judge(errors[:2000]).status == "pass"
-    assert "easier than validation" in judge(errors[:2000] * 0.6).reason
-    assert "seen validation" in judge(errors[:2000] * 1.7).reason
+    assert "further above" in judge(errors[:2000] * 0.6).reason
+    assert "further below" in judge(errors[:2000] * 1.7).reason
 
 
 def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(
@@ -417,7 +414,6 @@ PLANTS = {
     ],
     "selective": [
         promise(selection=None),
-        promise(num_unexpected=1),  # against the threshold that validation gives
         promise(num_wrong=40, risk_interval=Interval(0.043, 0.078)),
         promise(num_answered=400, coverage_interval=Interval(0.37, 0.43)),
         promise(num_answered=0, num_wrong=0, risk_interval=None),
@@ -679,19 +675,13 @@ def test_a_tiny_test_split_of_skewed_scores_is_refused(sound: Facts) -> None:
     assert ask_gate("power", replace(facts, winner=random.normal(1, 0.1, 60))).status == "pass"
 
 
-def test_what_a_small_group_can_hide_is_said(sound: Facts) -> None:
+def test_groups_that_are_too_small_to_rule_out_a_loss_are_counted(sound: Facts) -> None:
     rows = pd.DataFrame({"side": ["large"] * 970 + ["small"] * 30})
     winner, champion = hits(0.9), hits(0.88)
     slices = compare.compare_slices(rows, winner, "x", champion, sound.metric, sound.limits)
-    small = next(group for group in slices if group.value == "small")
-    large = next(group for group in slices if group.value == "large")
-    assert large.detectable_loss is not None
-    assert large.detectable_loss < 0.15
-    assert small.detectable_loss is None or small.detectable_loss > 0.2
-    facts = replace(sound, winner=winner, champion=champion, slices=slices)
-    gate = ask_gate("slices", facts)
+    gate = ask_gate("slices", replace(sound, winner=winner, champion=champion, slices=slices))
     assert gate.status == "pass"
-    assert "of side small (30 rows) may go unseen" in gate.reason
+    assert "; 1 are too small to rule it out. Closest: " in gate.reason
 
 
 def test_steps_of_half_a_margin_do_not_walk_down(sound: Facts) -> None:

@@ -38,8 +38,6 @@ class Slice:
     difference_high: float
     p_value: float  # one-sided p of H0: loss <= margin
     p_adjusted: float  # for all groups (Holm 1979)
-    # The smallest true loss that would be significant here with 80 % probability; None: none would.
-    detectable_loss: float | None
 
 
 @dataclass(frozen=True)
@@ -94,7 +92,6 @@ def compare_slices(
             difference_high=gain.high,
             p_value=p_values[number],
             p_adjusted=adjusted[number],
-            detectable_loss=_compute_detectable_loss(mine, other, metric, limits, len(groups)),
         )
         slices.append(entry)
     return slices
@@ -191,21 +188,6 @@ def compare_forms(forms: Mapping[str, Scores], metric: Metric) -> dict[str, Vari
         equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
         parities[name] = measure_parity(*pairs, equal, metric.kind, power.DISPROOF_CONFIDENCE)
     return parities
-
-
-def _compute_detectable_loss(
-    ours: np.ndarray, theirs: np.ndarray, metric: Metric, limits: Evaluation, num_groups: int
-) -> float | None:
-    """Compute which loss beyond the allowed one a group [rows] shows at 80 % power.
-
-    The level is one-sided and, for the group that Holm asks first, divided by their number.
-    """
-    level = 2 * power.DISPROOF_LEVEL / num_groups
-    try:
-        least = power.compute_detectable_difference(ours, theirs, metric.kind, level)
-    except ValueError:
-        return None
-    return limits.max_slice_loss + least
 
 
 def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str, str, np.ndarray]]:

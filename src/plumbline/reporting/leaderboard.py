@@ -39,16 +39,11 @@ def describe_comparison(evidence: Mapping[str, Any]) -> str:
     winner = evidence["winner"]
     ours = evidence["candidates"][winner]["test"][metric]
     theirs = champion["metrics"][metric]
-    line = (
+    (gate,) = [gate for gate in evidence["gates"] if gate["name"] == "champion"]
+    return (
         f"champion version {champion['version']}: {format_name(metric)} {theirs:.4f}, "
-        f"{winner} {ours:.4f}; gain {comparison['difference']:+.4f}, "
-        f"{comparison['low']:+.4f} to {comparison['high']:+.4f} at {comparison['confidence']:.2%}"
+        f"{winner} {ours:.4f}; gain {gate['reason']}"
     )
-    if "seeds" in comparison:
-        line += f", in the mean over {comparison['seeds']['num_seeds']} seeds"
-    if comparison["p_value"] is not None:
-        line += f", p {comparison['p_value']:.2g}"
-    return line
 
 
 def describe_seeds(evidence: Mapping[str, Any]) -> list[str]:

@@ -41,19 +41,23 @@ def list_mistakes(winner: Candidate, inputs: Columns, metric: Mapping[str, Any])
     return wrong.head(NUM_MISTAKES)
 
 
-def build_flip_tables(evidence: Mapping[str, Any]) -> dict[str, Any] | None:
+def build_flip_tables(evidence: Mapping[str, Any]) -> dict[str, Any]:
     """Build the tables of won and lost examples: how many there are, and those that are listed."""
-    flips = evidence.get("flips")
+    import pandas as pd
+
+    flips = evidence["flips"]
     if not flips:
-        return None
+        return {}
     names = {"ours": evidence["winner"], "theirs": "champion"}
-    hidden = {"id", "input"}
-    if evidence["metric"]["kind"] == "binary":
-        hidden.update(names)  # they are always 1 and 0
-    return {
-        kind: _build_flip_table(flips[kind], flips[f"num_{kind}"], hidden, names)
-        for kind in ("won", "lost")
-    }
+    is_binary = evidence["metric"]["kind"] == "binary"
+    tables = {}
+    for kind in ("won", "lost"):
+        rows = pd.DataFrame(flips[kind])
+        if is_binary:  # these are always 1 and 0
+            rows = rows.drop(columns=[*names], errors="ignore")
+        rows.columns = [_name_owner(str(column), names) for column in rows]
+        tables[kind] = {"count": flips[f"num_{kind}"], **format_table(rows)}
+    return tables
 
 
 def format_table(table: "pd.DataFrame") -> dict[str, Any]:
@@ -64,25 +68,13 @@ def format_table(table: "pd.DataFrame") -> dict[str, Any]:
     return {"columns": [format_name(str(name)) for name in table.columns], "rows": rows}
 
 
-def _build_flip_table(
-    flips: list[dict[str, Any]], count: int, hidden: set[str], names: Mapping[str, str]
-) -> dict[str, Any]:
-    columns = [column for column in flips[0] if column not in hidden] if flips else []
-    rows = []
-    for flip in flips:
-        cells = [_format_cell(flip.get(column, "")) for column in columns]
-        rows.append({"id": flip["id"], "input": flip["input"], "cells": cells})
-    headings = [_format_heading(column, names) for column in columns]
-    return {"count": count, "columns": headings, "rows": rows}
-
-
-def _format_heading(column: str, names: Mapping[str, str]) -> str:
-    """Format 'ours_predicted' as 'predicted by minilm', 'ours' as 'minilm'."""
+def _name_owner(column: str, names: Mapping[str, str]) -> str:
+    """Return 'predicted by minilm' for 'ours_predicted', 'minilm' for 'ours'."""
     owner, _, measure = column.partition("_")
     name = names.get(owner)
     if name and measure:
-        return f"{format_name(measure)} by {name}"
-    return name or format_name(column)
+        return f"{measure}_by_{name}"
+    return name or column
 
 
 def _format_cell(value: Any) -> str | float | int:

@@ -1,6 +1,5 @@
 """Gates that compare: with the champion, group by group, and whether the test split can tell."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
@@ -97,8 +96,7 @@ def check_slices(question: GateQuestion) -> Ruling:
     if worst.p_adjusted <= DISPROOF_LEVEL:
         reason = f"{_describe_loss(worst)}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
-    blindest = max(question.slices, key=_rate_blindness)
-    reason = f"{_describe_pass(question, blindest)}. Closest: {_describe_loss(worst)}"
+    reason = f"{_describe_pass(question)}. Closest: {_describe_loss(worst)}"
     return Ruling("pass", reason, worst.difference, limit, interval)
 
 
@@ -186,7 +184,7 @@ def _describe_loss(group: Slice) -> str:
     )
 
 
-def _describe_pass(question: GateQuestion, blindest: Slice) -> str:
+def _describe_pass(question: GateQuestion) -> str:
     """Say that no group loses too much, and what was not judged or cannot be ruled out."""
     most = question.limits.max_slice_loss
     text = f"none of {len(question.slices)} groups loses significantly more than {most}"
@@ -195,18 +193,8 @@ def _describe_pass(question: GateQuestion, blindest: Slice) -> str:
         text += f"; up to {num_left} rows are in smaller groups, not judged"
     num_open = sum(slice_.difference_low < -most for slice_ in question.slices)
     if num_open:
-        text += f"; {num_open} are too small to rule it out ({_describe_blindness(blindest)})"
+        text += f"; {num_open} are too small to rule it out"
     return text
-
-
-def _rate_blindness(group: Slice) -> float:
-    return math.inf if group.detectable_loss is None else group.detectable_loss
-
-
-def _describe_blindness(group: Slice) -> str:
-    """Say which loss of `group` goes unseen more often than once in five times."""
-    loss = "any loss" if group.detectable_loss is None else f"a loss of {group.detectable_loss:.4f}"
-    return f"{loss} of {group.column} {group.value} ({group.num_rows} rows) may go unseen"
 
 
 def _count_needed_rows(question: GateQuestion) -> int:

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 from plumbline.contract.params import TRAINED_FORM
-from plumbline.contract.records import ExportDifference
 from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
 from plumbline.statistics.parity import is_disproved
 
@@ -50,7 +49,7 @@ def check_budget(question: GateQuestion) -> Ruling:
         ("the longest input", cost["longest"], longest_ms, "ms"),
         ("memory", cost["rss_mb"], limits.rss_mb, "MB"),
         ("bundle", cost["num_bytes"] / 1e6, limits.bundle_mb, "MB"),
-        _find_answer_cost(question),
+        ("cost of an answer", cost["answer"], limits.cost, question.metric.cost_unit),
     )
     if not all(math.isfinite(value) for _, value, _, _ in rows):
         raise ValueError(f"not all costs were measured: {dict(cost)}")
@@ -68,15 +67,6 @@ def check_budget(question: GateQuestion) -> Ruling:
             "count: run evaluate again on a quiet one for exact times"
         )
     return Ruling("pass" if worst <= 1 else "fail", reason, worst, 1)
-
-
-def _find_answer_cost(question: GateQuestion) -> tuple[str, float, float | None, str]:
-    """Return the mean cost of an answer; ValueError where a limit is set and the task has none."""
-    limit = question.limits.budget.cost
-    unit = question.metric.cost_unit
-    if limit is not None and not unit:
-        raise ValueError("answers of this task cost nothing; set evaluation.budget.cost to null")
-    return "cost of an answer", question.cost["answer"] if unit else 0.0, limit, unit
 
 
 def check_parity(question: GateQuestion) -> Ruling:
@@ -131,19 +121,14 @@ def check_export(question: GateQuestion) -> Ruling:
     """Pass if every form answers random test rows as the trained weights do, but for rounding."""
     if not question.runtime.export:
         return Ruling("not-applicable", "the predictor reads the trained weights itself")
-    worst = max(question.runtime.export, key=_rank_difference)
+    differences = question.runtime.export
+    beyond = [each for each in differences if not each.largest <= each.limit]  # or NaN
+    worst = max(beyond or differences, key=lambda each: each.largest / each.limit)
     reason = (
         f"{worst.form} is at most {worst.largest:.2g} from the trained weights, on "
         f"{worst.num_rows} random test rows; rounding explains {worst.limit:.2g}"
     )
-    status: Status = "pass" if worst.largest <= worst.limit else "fail"
-    return Ruling(status, reason, worst.largest, worst.limit)
-
-
-def _rank_difference(difference: ExportDifference) -> tuple[bool, float]:
-    """Rank one that is beyond its limit, or NaN, above all that are within theirs."""
-    is_beyond = not difference.largest <= difference.limit
-    return is_beyond, difference.largest / difference.limit
+    return Ruling("fail" if beyond else "pass", reason, worst.largest, worst.limit)
 
 
 def check_answers(question: GateQuestion) -> Ruling:

@@ -167,14 +167,13 @@ class GateQuestion:
     @cached_property
     def cost(self) -> Mapping[str, float]:
         """What the winner costs to run, and what an answer costs where the task counts that."""
-        cost = {
+        costs = self.best.test.per_example["cost"] if self.metric.cost_unit else np.zeros(1)
+        return {
             **self.runtime.cost[self.best.name],
             "rss_mb": self.runtime.rehearsal["rss_mb"],
             "longest": self.runtime.rehearsal["longest_ms"] or math.nan,
+            "answer": float(costs.mean()),
         }
-        if self.metric.cost_unit:
-            cost["answer"] = float(self.best.test.per_example["cost"].mean())
-        return cost
 
     @cached_property
     def score(self) -> float:
