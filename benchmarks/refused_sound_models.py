@@ -37,7 +37,6 @@ from plumbline.evidence.compare import compare_forms
 from plumbline.evidence.gates import GATES
 from plumbline.evidence.judge import judge
 from plumbline.evidence.records import Measurements, read_measurements
-from plumbline.evidence.scores import align_rows
 from plumbline.evidence.uncertainty import measure_selective
 from plumbline.process.files import read_json
 from plumbline.registry.package.clean_process import time_call
@@ -149,8 +148,7 @@ def read_run() -> tuple[Params, Measurements]:
 def draw_rows(measured: Measurements, random: np.random.Generator, num_rows: int) -> Measurements:
     """Draw test rows with replacement, for validation too: a gap by chance is no truth."""
     table = measured.scores
-    first = next(scores for (_, _, split), scores in table.scores.items() if split == "test")
-    test_rows = align_rows(table.rows, "test", first)
+    test_rows = table.get_rows("test")
     sizes = {"test": num_rows, "validation": int(VALIDATION_SHARE * num_rows)}
     drawn = {split: random.integers(len(test_rows), size=size) for split, size in sizes.items()}
     ids = {split: np.array([f"{split} {row}" for row in range(sizes[split])]) for split in sizes}
@@ -164,7 +162,7 @@ def draw_rows(measured: Measurements, random: np.random.Generator, num_rows: int
         parts.append(test_rows.iloc[rows].assign(id=ids[split], split=split))
     bound = table.bound
     if isinstance(bound.limit, np.ndarray):
-        bound = replace(bound, limit=bound.limit[drawn["test"]], ids=ids["test"])
+        bound = replace(bound, limit=bound.limit[drawn["test"]])
     leaks = tuple(
         replace(
             leak,

@@ -161,7 +161,7 @@ def sound() -> Facts:
 
 def test_a_single_row_beyond_an_exact_bound_is_refused(sound: Facts) -> None:
     limits = wrong(0.985)  # the first 15 rows are impossible
-    bound = Bound(limits, "no agent is right there", ids=np.arange(1000), exact=True)
+    bound = Bound(limits, "no agent is right there", exact=True)
     possible = np.minimum(limits, hits(0.99))
     assert ask_gate("bounds", replace(sound, bound=bound, winner=possible)).status == "pass"
     possible[0] = 1.0
@@ -176,7 +176,7 @@ def test_a_bound_for_each_row_shows_a_leak_that_means_hide(sound: Facts) -> None
     facts = replace(sound, metric=Metric("excess", higher_is_better=False, kind="continuous"))
 
     def judge(winner: np.ndarray) -> str:
-        bound = Bound(limits, "exact Bayes", ids=np.arange(600))
+        bound = Bound(limits, "exact Bayes")
         return ask_gate("bounds", replace(facts, bound=bound, winner=winner)).status
 
     assert judge(limits + random.normal(0.0, 0.01, 600)) == "pass"

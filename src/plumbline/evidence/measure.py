@@ -33,9 +33,7 @@ from plumbline.evidence.scores import (
     CHAMPION,
     Key,
     ScoreTable,
-    align_bound,
-    align_rows,
-    check_order,
+    check_rows,
     name_answers,
     name_form,
 )
@@ -68,7 +66,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
         )
         measured.append(candidate)
     validation = [candidate.validation for candidate in measured]
-    check_order(subjects.manifest, "validation", validation, task)
+    check_rows(subjects.manifest, "validation", validation)
     choice = choose(measured, metric, params.evaluation)
     candidates = put_first(choice, measured)
     winner = candidates[0]
@@ -90,7 +88,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
     champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
     on_test = [one for (_, _, split), one in scores.items() if split == "test"]
-    test_rows = check_order(subjects.manifest, "test", on_test, task)
+    test_rows = check_rows(subjects.manifest, "test", on_test)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
     slices = params.evaluation.slices
     export = compare_export(winner.bundle, digest, predictor, subjects, task)
@@ -106,7 +104,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
         export=tuple(export),
         behaviour=tuple(behaviour),
     )
-    table = ScoreTable(metric, scores, align_bound(bound, test_rows), subjects.manifest)
+    table = ScoreTable(metric, scores, bound, subjects.manifest)
     exhibits = Exhibits(
         candidates=[replace(one, control=controls.get(one.name)) for one in candidates],
         inputs=inputs,
@@ -198,9 +196,9 @@ def _measure_champion(
         **differing,
         is_winner=champion.bundle == subjects.bundles[winner.bundle],
     )
-    rows = align_rows(subjects.manifest, "validation", winner.validation)
+    ids = subjects.manifest.loc[subjects.manifest["split"] == "validation", "id"].tolist()
     metric = task.metric.row_metric
-    flips = find_flips(rows["id"].tolist(), inputs, winner.validation, validation, metric)
+    flips = find_flips(ids, inputs, winner.validation, validation, metric)
     return facts, flips
 
 

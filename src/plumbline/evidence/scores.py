@@ -9,7 +9,7 @@ import numpy as np
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.records import Bound, Scores
-from plumbline.contract.task import Metric, Task
+from plumbline.contract.task import Metric
 from plumbline.process.files import write_aside
 from plumbline.tables.manifest_file import Manifest
 
@@ -27,12 +27,16 @@ TOLERANCE = 1e-9  # of a mean that is counted in another order
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores of everything that was asked; those of one split are in one order for all."""
+    """Scores of everything that was asked, in the order of the manifest."""
 
     metric: Metric
     scores: Mapping[Key, Scores]
     bound: Bound
     rows: "pd.DataFrame"  # the manifest's held-out rows, and of train one for each label
+
+    def get_rows(self, split: str) -> "pd.DataFrame":
+        """Return the manifest's rows of `split`, in the order of all scores."""
+        return self.rows[self.rows["split"] == split]
 
     def select(self, kind: Kind) -> dict[str, Scores]:
         """Return the scores on test of all of a kind, by name."""
@@ -60,12 +64,11 @@ class ScoreTable:
         import pandas as pd
 
         scores = dict(self.scores)
-        if isinstance(self.bound.limit, np.ndarray) and self.bound.ids is not None:
-            rows = {"id": self.bound.ids, self.metric.name: self.bound.limit}
-            scores["bound", BOUND, "test"] = Scores(rows, {})
+        if isinstance(self.bound.limit, np.ndarray):
+            scores["bound", BOUND, "test"] = Scores({self.metric.name: self.bound.limit}, {})
         parts = []
         for (kind, name, split), one in scores.items():
-            ids = align_rows(self.rows, split, one)["id"].to_numpy()
+            ids = self.get_rows(split)["id"].to_numpy()
             keys = {"kind": kind, "candidate": name, "split": split}
             parts.append(pd.DataFrame(keys | one.per_example | {"id": ids}))
         with write_aside(layout.PREDICTIONS) as path:
@@ -83,19 +86,16 @@ def read_scores(facts: Mapping[str, Any], metric: Metric) -> ScoreTable:
     table = pd.read_parquet(layout.PREDICTIONS)
     bound = Bound(**facts["bound"])
     scores: dict[Key, Scores] = {}
-    orders: dict[str, np.ndarray] = {}  # ids of each split, in the one order of all
     groups: Any = table.groupby(KEYS, sort=False)
     for (kind, name, split), rows in groups:
         filled = rows.drop(columns=KEYS).dropna(axis="columns", how="all")
         columns = {str(column): filled[column].to_numpy() for column in filled}
-        if split not in orders:
-            orders[split] = _order_rows(manifest, split, columns["id"])
-        if not np.array_equal(columns["id"], orders[split]):
+        if not np.array_equal(columns["id"], manifest.loc[manifest["split"] == split, "id"]):
             raise EvidenceError(
                 f"{layout.PREDICTIONS}: {name} did not answer every {split} row; {REMEDY}"
             )
         if kind == "bound":
-            bound = replace(bound, limit=columns[metric.name], ids=columns["id"])
+            bound = replace(bound, limit=columns[metric.name])
             continue
         metrics = facts["metrics"][kind][name][split]
         _require_mean(f"{name} on {split}", metric.name, metrics, columns)
@@ -113,51 +113,21 @@ def name_form(candidate: str, form: str) -> str:
     return f"{candidate}@{form}"
 
 
-def align_rows(manifest: "pd.DataFrame", split: str, scores: Scores) -> "pd.DataFrame":
-    """Return the manifest's rows of `split` in the order of `scores`.
+def check_rows(manifest: "pd.DataFrame", split: str, everyone: Sequence[Scores]) -> "pd.DataFrame":
+    """Return the manifest's rows of `split`; PlumblineError where scores are not of these.
 
-    `scores` name their ids, or are in the order of the manifest. PlumblineError where the examples
-    are different ones.
+    `per_example` of each has a value for each row, in the order of the manifest.
     """
     rows = manifest[manifest["split"] == split]
-    if "id" in scores.per_example:
-        ids = scores.per_example["id"]
-        if sorted(ids) == sorted(rows["id"]) and rows["id"].is_unique:
-            return rows.set_index("id", drop=False).loc[ids]
-    elif all(len(values) == len(rows) for values in scores.per_example.values()):
-        return rows
-    raise PlumblineError(
-        f"the {split} examples are not those in {layout.MANIFEST}; run `dvc repro ingest`"
-    )
-
-
-def check_order(
-    manifest: "pd.DataFrame", split: str, everyone: Sequence[Scores], task: Task[Any]
-) -> "pd.DataFrame":
-    """Return the manifest's rows of `split` in the one order of all scores."""
-    rows = align_rows(manifest, split, everyone[0])
-    ids = rows["id"].tolist()
-    for scores in everyone[1:]:
-        if align_rows(manifest, split, scores)["id"].tolist() != ids:
+    for scores in everyone:
+        ids = scores.per_example.get("id", rows["id"])
+        sizes = {len(values) for values in scores.per_example.values()}
+        if sizes != {len(rows)} or list(ids) != list(rows["id"]):
             raise PlumblineError(
-                f"the task {task.name} scored the {split} examples in different orders"
+                f"the {split} examples are not those in {layout.MANIFEST}, in its order; "
+                "run `dvc repro ingest`"
             )
     return rows
-
-
-def align_bound(bound: Bound, rows: "pd.DataFrame") -> Bound:
-    """Return the bound with the limits of single rows in the order of `rows` of the manifest."""
-    if bound.ids is None or not isinstance(bound.limit, np.ndarray):
-        return bound
-    limits = dict(zip(bound.ids, bound.limit, strict=True))
-    ids = rows["id"].to_numpy()
-    return replace(bound, ids=ids, limit=np.array([limits[name] for name in ids], float))
-
-
-def _order_rows(manifest: "pd.DataFrame", split: str, ids: np.ndarray) -> np.ndarray:
-    """Return the ids of all rows of `split`, in the order of `ids` where those are all."""
-    rows: np.ndarray = manifest.loc[manifest["split"] == split, "id"].to_numpy()
-    return ids if sorted(ids) == sorted(rows) else rows
 
 
 def _require_mean(

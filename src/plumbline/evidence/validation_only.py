@@ -13,7 +13,7 @@ from plumbline.evidence import document
 from plumbline.evidence.choice import Choice, choose, put_first
 from plumbline.evidence.document import PLACES
 from plumbline.evidence.measure import measure_candidate
-from plumbline.evidence.scores import check_order
+from plumbline.evidence.scores import check_rows
 from plumbline.process.files import write_aside, write_json
 from plumbline.tables.manifest_file import Manifest
 
@@ -35,7 +35,7 @@ def evaluate_validation(params: Params, task: Task[Params]) -> None:
     digests = {name: bundle.digest(layout.locate_bundle(name)) for name in names}
     measured = [measure_candidate(name, params, task, digests)[0] for name in params.candidates]
     manifest = Manifest(layout.MANIFEST).read_held_out()
-    check_order(manifest, "validation", [candidate.validation for candidate in measured], task)
+    check_rows(manifest, "validation", [candidate.validation for candidate in measured])
     choice = choose(measured, task.metric, params.evaluation)
     candidates = put_first(choice, measured)
     metric = task.metric.name

@@ -16,7 +16,7 @@ from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice, measure_spread
 from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.evidence.records import ChampionFacts, DataFacts, RuntimeFacts
-from plumbline.evidence.scores import CHAMPION, Kind, ScoreTable, align_rows, name_form
+from plumbline.evidence.scores import CHAMPION, Kind, ScoreTable, name_form
 from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
 from plumbline.statistics import intervals, power
 from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
@@ -121,7 +121,7 @@ class GateQuestion:
             reference = self.table.scores["baseline", name, "test"]
         else:
             name, reference = "the champion", self.table.scores["champion", CHAMPION, "test"]
-        rows = align_rows(self.table.rows, "test", self.best.test)
+        rows = self.table.get_rows("test")
         ours = self.best.test.per_example[metric.name]
         theirs = reference.per_example[metric.name]
         return compare.compare_slices(rows, ours, name, theirs, metric, self.limits)

@@ -49,7 +49,7 @@ def compute_bound(params: ConsensusParams, examples: Path, split: str) -> Bound:
     setting = read_paid_setting(params, examples)
     answers = read_answers(examples, split)
     reason = "only an answer that some agent gave, and that the cap pays for, can be right"
-    return Bound(find_possible(setting, answers), reason, ids=answers.ids, exact=True)
+    return Bound(find_possible(setting, answers), reason, exact=True)
 
 
 def find_possible(setting: AnswerSetting, answers: Answers) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Predictor
-from tasks.filter_design.data.storage import name_rows, read_specifications
+from tasks.filter_design.data.storage import read_specifications
 from tasks.filter_design.data.theorem import is_possible_on_grid
 from tasks.filter_design.params import FilterParams
 from tasks.filter_design.predictor import TextbookPredictor
@@ -38,6 +38,5 @@ def compute_bound(params: FilterParams, examples: Path, split: str) -> Bound:
         "Chebyshev's theorem: no ladder of so many parts has more attenuation at the stop edge "
         "within this loss, whatever its values; a model that meets such a mask has broken the "
         "simulator or the mask",
-        ids=np.array(name_rows(split, len(specifications)), dtype=object),
         exact=True,
     )
