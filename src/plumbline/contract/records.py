@@ -51,15 +51,15 @@ class Learner:
 class Scores:
     """How well one predictor answered one split.
 
-    `per_example` holds the task's metric by its name, in the order of the manifest; `id`, where it
-    is there, has to be that of its rows. Intervals assume independent rows: of two rows that share
-    a recording or a person, score only one. More columns are optional. `confidence` is the
-    probability that the predictor gave its answer; the calibration gate compares it with `correct`,
-    0 or 1, and without that column with the metric. `predicted` is the answer, where answers are
-    equal or not; the parity gate counts the rows on which two forms agree. `epistemic` and
-    `aleatoric`, in nats, are what an answer says of its own doubt, and `answered` is 0 where the
-    model leaves a row to a person; the gates uncertainty and selective read them. `cost` is what
-    the answer cost in the metric's `cost_unit`, and its mean is in `metrics` too.
+    `per_example` holds the task's metric by its name, in the order of the manifest, as its `id` if
+    there is one. Intervals assume independent rows: of two rows that share a recording or a person,
+    score only one. More columns are optional. `confidence` is the probability that the predictor
+    gave its answer; the calibration gate compares it with `correct`, 0 or 1, and without that
+    column with the metric. `predicted` is the answer, where answers are equal or not; the parity
+    gate counts the rows on which two forms agree. `epistemic` and `aleatoric`, in nats, are what an
+    answer says of its own doubt, and `answered` is 0 where the model leaves a row to a person; the
+    gates uncertainty and selective read them. `cost` is what the answer cost in the metric's
+    `cost_unit`, and its mean is in `metrics` too.
     """
 
     per_example: dict[str, "np.ndarray"]
@@ -71,13 +71,12 @@ class Scores:
 class Bound:
     """The best possible score on a split, and the reason; a limit of None means it is not known.
 
-    An array is one limit for each example, in the order of the manifest. `exact`: it is a theorem,
-    so that a single example beyond its limit shows that something leaks.
+    An array is one limit for each example, in the order of the manifest.
     """
 
     limit: "float | np.ndarray | None"
     reason: str
-    exact: bool = False
+    exact: bool = False  # a theorem: a single example beyond its limit shows a leak
 
 
 @dataclass(frozen=True)
