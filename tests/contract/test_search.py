@@ -27,13 +27,6 @@ def test_a_search_is_no_value_of_the_candidate(tmp_path: Path) -> None:
     assert not {"search", "trials"} & config.model_dump().keys()
 
 
-def test_without_a_search_nothing_is_searched() -> None:
-    recipe = RECIPE.with_name("label_sets.yaml")
-    transformer = recipe.read_text(encoding="utf-8").partition("  transformer:\n")[2]
-    assert "search:" not in transformer.partition("  minilm:\n")[0]
-    assert load_params(recipe).candidates["transformer"].search == {}
-
-
 def test_a_key_that_the_file_leaves_out_can_be_searched(tmp_path: Path) -> None:
     space = "{label_smoothing: {low: 0.0, high: 0.2}, class_weights: {choices: [none, balanced]}}"
     params = load_params(write_params(tmp_path, space))

@@ -12,10 +12,3 @@ def test_what_one_reader_changes_the_next_one_does_not_see(tmp_path: Path) -> No
     values["data"]["columns"].append("label")
     values["seed"] = 7
     assert load_yaml(path) == {"data": {"columns": ["text"]}}
-
-
-def test_a_file_that_was_changed_is_read_again(tmp_path: Path) -> None:
-    path = tmp_path / "params.yaml"
-    for seed in (7, 8, 7):
-        path.write_text(f"seed: {seed}\n", encoding="utf-8")
-        assert load_yaml(path) == {"seed": seed}

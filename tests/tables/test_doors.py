@@ -81,7 +81,6 @@ KINDS = {
     ),
     "JSON lines": Kind("a.jsonl", LINES.encode()),
     "Parquet": Kind("a.parquet", build_arrow("a.parquet")),
-    "Parquet in gzip": Kind("a.parquet.gz", gzip.compress(build_arrow("a.parquet"))),
     "Arrow": Kind("a.arrow", build_arrow("a.arrow")),
     "an Arrow stream": Kind("stream.arrow", build_arrow("stream.arrow")),
     "numbered classes": Kind("a.parquet", build_arrow("a.parquet", numbered=True)),

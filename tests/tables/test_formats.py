@@ -59,7 +59,6 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "no column 'text'; found 'body', 'label'\n"
             "  is it 'body'? then set data.columns.text: body",
         ),
-        ("text,Label\nhi,a\n", "a.csv", "is it 'Label'? then set data.columns.label: Label"),
         ("text,category\nhi,a\n", "a.csv", "is it 'category'?"),
         (
             "ID,TEXT,Label \n1,hi,a\n",
@@ -74,11 +73,6 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         ),
         ("text,text,label\nhi,ho,a\n", "a.csv", "2 columns are called 'text'"),
         ("text,label\nhi,a\nhi,there,b\n", "a.csv", "a.csv:3: 3 cells where the header has 2"),
-        (
-            'text,label\nhi,a\n"open,b\n',
-            "a.csv",
-            "a.csv:3: a double quote opens a cell on this line",
-        ),
         (
             'text,label\n"a, b,x\nhi,a\n"c, d",x\n',
             "a.csv",
@@ -102,11 +96,6 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.jsonl:2: not a JSON object on one line",
         ),
         (
-            '{"text": "hi", "label": "a"}\n[1]\n',
-            "a.jsonl",
-            "a.jsonl:2: expected a JSON object, found list",
-        ),
-        (
             '{"text": {"a": 1}, "label": "a"}\n',
             "a.jsonl",
             "a.jsonl:1: column 'text': expected text or a number, found a dict",
@@ -128,14 +117,12 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "looks like UTF-16 without a byte order mark",
         ),
         ("<!DOCTYPE html>\n<title>Log in</title>", "a.csv", "a.csv: an HTML page, not data"),
-        ("\n <html><body>", "a.jsonl", "a.jsonl: an HTML page, not data"),
         (
             '{"text": "hi", "label": "a"}\n',
             "a.csv",
             "a.csv: JSON objects, one on each line, not CSV; name it .jsonl",
         ),
         ('[{"text": "hi"}]', "a.csv", "a.csv: a JSON array, not CSV; an array has to become"),
-        ('[{"text": "hi"}]', "a.jsonl", "found list: an array has to become one object"),
         ('[\n{"text": "hi"}\n]', "a.jsonl", "a.jsonl:1: not a JSON object on one line: an array"),
         ("[]", "a.json", "a.json: no reader for .json; if it is one array"),
         (
@@ -149,9 +136,9 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.csv:3: 1 cell where the header has 2 (separated by commas); add the cells",
         ),
         ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
+        (b"PAR1", "a.parquet.gz", "a.parquet.gz: no reader for .gz; known: .csv"),
         ("\n", "a.csv", "a.csv: no line with the names of the columns"),
         (b"\xef\xbb\xbf", "a.csv", "a.csv: no line with the names of the columns"),
-        (b"\xff\xfe", "a.csv", "a.csv: no line with the names of the columns"),
     ],
 )
 def test_a_fault_is_named_with_its_place(
@@ -227,7 +214,7 @@ def test_a_pattern_passes_over_marks_and_parts_without_a_byte(folder: Path) -> N
     assert [part.name for part in read_source("out/*").parts] == ["part-00000.csv"]
 
 
-@pytest.mark.parametrize("name", ["label ", "Label: x", "#label", "@label", "label 1"])
+@pytest.mark.parametrize("name", ["label ", "Label: x", "#label"])
 def test_the_remedy_for_a_column_can_be_pasted(folder: Path, name: str) -> None:
     message = read_refused(f"text,{name}\nhi,a\n", folder)
     _, _, told = message.partition("then set data.columns.label: ")

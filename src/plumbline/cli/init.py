@@ -22,7 +22,7 @@ def init_repository(
     data: Annotated[
         Path,
         typer.Option(
-            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow, also as .gz."
+            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow; text also as .gz."
         ),
     ],
     test: Annotated[

@@ -1,15 +1,13 @@
 """Parquet and Arrow (Feather, IPC) files, read in batches so that memory does not grow."""
 
 import io
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Batch
-from plumbline.tables.byte_stream import open_seekable
 from plumbline.tables.class_names import list_class_names, name_classes
 from plumbline.tables.records import CHUNK_ROWS
 from plumbline.tables.rows import split_large
@@ -38,8 +36,9 @@ class ArrowTable:
         self.num_rows: int | None = None  # None: known when they were read
         self._num_read = 0
         with self._name_errors():
-            file = open_seekable(stream, name)
-            weakref.finalize(self, file.close)
+            self._stream = stream  # its end would close the file
+            file = cast(io.RawIOBase, stream.raw)  # which pyarrow also reads from its end
+            file.seek(0)
             if kind == "parquet":
                 self._file = pq.ParquetFile(file, buffer_size=READ_BYTES, pre_buffer=False)
                 self.num_rows = self._file.metadata.num_rows

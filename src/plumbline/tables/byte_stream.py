@@ -2,8 +2,6 @@
 
 import gzip
 import io
-import shutil
-import tempfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -51,21 +49,6 @@ def open_stream(
 def is_compressed(name: str) -> bool:
     """Whether a name ends in .gz, in any case."""
     return name.lower().endswith(GZIP_ENDING)
-
-
-def open_seekable(stream: io.BufferedReader, name: str) -> IO[bytes]:
-    """Return the bytes of `stream` as a file that can be read from its end.
-
-    That is the file behind the stream or, for a compressed one, a temporary copy.
-    """
-    raw = stream.raw
-    if isinstance(raw, _CheckedFile) and not is_compressed(name):
-        raw.seek(0)
-        return cast(IO[bytes], raw)
-    unpacked = tempfile.TemporaryFile()  # noqa: SIM115  the caller closes it
-    shutil.copyfileobj(stream, unpacked, BUFFER_BYTES)
-    unpacked.seek(0)
-    return unpacked
 
 
 def _check_head(head: bytes, name: str) -> None:

@@ -14,8 +14,8 @@ from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonTable
 from plumbline.tables.records import ReadRequest, SourceRow
 
 KNOWN_ENDINGS = (
-    ".csv, .tsv, .txt (with a header), .jsonl, .ndjson, .parquet, .arrow, .feather; "
-    "each also with .gz"
+    ".csv, .tsv, .txt (with a header), .jsonl, .ndjson, each also with .gz; "
+    ".parquet, .arrow, .feather"
 )
 
 Table = CsvTable | JsonTable | ArrowTable
@@ -81,17 +81,17 @@ def open_file(path: Path) -> IO[bytes]:
 
 def find_kind(name: str) -> str:
     """Return csv, jsonl, parquet or arrow; DataError where no reader knows the ending of a name."""
-    suffix = PurePath(name.lower().removesuffix(GZIP_ENDING)).suffix
-    match suffix:
-        case ".csv" | ".tsv" | ".txt":
-            return "csv"
-        case ".jsonl" | ".ndjson":
-            return "jsonl"
-        case ".parquet" | ".pq":
-            return "parquet"
-        case ".arrow" | ".feather" | ".ipc":
-            return "arrow"
-    if suffix == ".json":
+    text_suffix = PurePath(name.lower().removesuffix(GZIP_ENDING)).suffix
+    suffix = PurePath(name.lower()).suffix
+    if text_suffix in (".csv", ".tsv", ".txt"):
+        return "csv"
+    if text_suffix in (".jsonl", ".ndjson"):
+        return "jsonl"
+    if suffix in (".parquet", ".pq"):
+        return "parquet"
+    if suffix in (".arrow", ".feather", ".ipc"):
+        return "arrow"
+    if text_suffix == ".json":
         raise DataError(
             f"{name}: no reader for .json; if it is one array, {ARRAY_REMEDY}; "
             "if it has one object on each line, name it .jsonl"

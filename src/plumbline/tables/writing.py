@@ -14,7 +14,6 @@ from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.task import Field
 from plumbline.contract.value_types import TYPES
 from plumbline.tables.batches import Batch
-from plumbline.tables.byte_stream import is_compressed
 from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.formats import Table, find_kind
 from plumbline.tables.parquet_batches import BatchWriter
@@ -32,12 +31,9 @@ Columns = Mapping[str, Sequence[Any]]
 def find_output_kind(target: Path) -> str:
     """Return the kind of a file to be written; ParamsError where its name tells none."""
     try:
-        kind = find_kind(str(target))
+        return find_kind(str(target))
     except DataError as error:
         raise ParamsError(str(error)) from None
-    if kind in ("parquet", "arrow") and is_compressed(str(target)):
-        raise ParamsError(f"{target}: only text files are written with .gz; leave .gz out")
-    return kind
 
 
 def create_writer(target: Path, table: Table, added: Sequence[Field]) -> "TableWriter":
