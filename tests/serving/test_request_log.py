@@ -14,8 +14,9 @@ from plumbline.serving.request_log import (
     FLUSH_ROWS,
     FLUSH_S,
     MAX_BYTES,
-    MAX_FILES,
+    delete_outdated,
 )
+from plumbline.sources.request_folder import RequestFolder
 
 REDACTION = """
 import os
@@ -71,8 +72,7 @@ def test_a_row_that_cannot_be_redacted_is_not_logged_and_the_others_are(
         said = server.log.read_text()
     xs = sorted(row["input.x"] for row in read_log(tmp_path / "log"))
     assert xs == [0.0, 0.5, 1.5, *map(float, range(4, FLUSH_ROWS))]
-    assert said.count("--redact failed") == 1
-    assert "KeyError in redaction.py, line 9" in said
+    assert "--redact failed (KeyError in redaction.py, line 9): 2 rows are not logged" in said
     assert "secret" not in said
 
 
@@ -87,7 +87,7 @@ def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(
         assert server.stop() == 0
         said = server.log.read_text()
     assert [row["input.x"] for row in read_log(tmp_path / "log")] == [-1.0]
-    assert f"make no Parquet file (TypeError): {FLUSH_ROWS} rows are lost" in said
+    assert f"cannot be written (TypeError): {FLUSH_ROWS} rows are lost" in said
 
 
 def test_whole_numbers_of_any_size_are_logged_in_a_column_of_floats(
@@ -142,18 +142,14 @@ def test_long_texts_are_written_soon_and_do_not_wait_without_end(
     assert len(read_log(tmp_path / "log")) == num_due + num_most + 1 - num_lost
 
 
-def test_an_old_file_that_cannot_be_deleted_loses_no_row(lines: Lines, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    (log / "requests-20250101T000000-a-1.parquet").mkdir(parents=True)
-    for number in range(2 * MAX_FILES):  # so many of two hosts are kept
-        (log / f"requests-20250102T{number:06}-a-1.parquet").touch()
-    with serving(lines, "--log-folder", str(log), "--limit", "log_share=1") as server:
-        server.predict(*range(FLUSH_ROWS))
-        server.wait(lambda: server.metric("plumbline_logged_rows_total") == FLUSH_ROWS)
-        server.wait(lambda: "cannot be deleted" in server.log.read_text())
-        assert server.metric("plumbline_lost_log_rows_total") == 0
-        assert server.stop() == 0
-        said = server.log.read_text()
-    assert "rows are lost" not in said
-    (written,) = [file for file in log.iterdir() if file.is_file() and file.stat().st_size]
-    assert pq.read_table(written).num_rows == FLUSH_ROWS
+def test_old_files_are_deleted_and_one_that_cannot_be_is_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    names = [f"requests-2025010{number}T000000-a.parquet" for number in range(1, 6)]
+    for name in names:
+        (tmp_path / name).touch()
+    delete_outdated(RequestFolder(str(tmp_path)), 3)
+    assert sorted(file.name for file in tmp_path.iterdir()) == names[2:]
+    (tmp_path / "requests-20240101T000000-a.parquet").mkdir()
+    delete_outdated(RequestFolder(str(tmp_path)), 3)
+    assert "cannot be deleted" in caplog.text

@@ -2,9 +2,7 @@
 
 import asyncio
 import os
-import re
 import signal
-import socket
 import time
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from tests.support.serving.moody import Moody
 from plumbline.serving.batching import Batcher
 from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import InferenceRequest
-from plumbline.serving.request_log import list_outdated, name_file
 from plumbline.serving.settings import Limits
 
 # MLflow, in this process, warns about its own libraries.
@@ -65,8 +62,7 @@ def test_two_servers_share_a_folder_of_requests(lines: Lines, tmp_path: Path, fo
         other.predict(2.0)
         assert (one.stop(), other.stop()) == (0, 0)
     files = sorted(log.iterdir())
-    host = re.sub(r"[^\w.]", "_", socket.gethostname())
-    assert [file.name.split("-")[2] for file in files] == [host, host]
+    assert len(files) == 2
     rows = [row for file in files for row in pq.read_table(file).to_pylist()]
     assert sorted(row["input.x"] for row in rows) == [1.0, 2.0]
 
@@ -88,16 +84,6 @@ def test_an_address_that_cannot_be_written_is_refused_at_the_start(
     assert reason in said
     assert "secret" not in said
     assert "Traceback" not in said
-
-
-def test_each_host_that_writes_keeps_its_own_number_of_files() -> None:
-    names = sorted(f"requests-2026112300{number:04d}-{number % 2}-a" for number in range(2500))
-    assert list_outdated(names) == names[:500]
-    alone = ["requests-2025-gone-a", *(f"requests-2026-b-{number:04d}" for number in range(1000))]
-    assert list_outdated(alone) == ["requests-2025-gone-a"]
-    assert list_outdated(["requests-foo.parquet"]) == []
-    assert name_file("a-b/c") != name_file("a-b/c")
-    assert name_file("a-b/c").split("-")[2] == "a_b_c"
 
 
 @pytest.mark.slow

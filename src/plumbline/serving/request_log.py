@@ -3,9 +3,7 @@
 import importlib
 import logging
 import random
-import re
 import secrets
-import socket
 import sys
 import threading
 import traceback
@@ -27,9 +25,8 @@ from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 FLUSH_S = 60.0
 FLUSH_ROWS = 1000
 FLUSH_BYTES = 8 << 20
-MAX_ROWS = 20_000  # if more wait, the disk is too slow, and rows are left out
-MAX_BYTES = 64 << 20  # of memory, without the last request
-MAX_FILES = 1000  # of each host that writes to a folder; the oldest are deleted
+MAX_BYTES = 64 << 20  # if more wait, the disk is too slow, and rows are left out
+MAX_FILES = 10_000  # of a folder; the oldest are deleted
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
 
@@ -47,7 +44,6 @@ class RequestLog:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
-        self._is_redaction_reported = False
 
     @classmethod
     @contextmanager
@@ -71,7 +67,7 @@ class RequestLog:
         """Add the rows of a request if it is in the sample and there is room."""
         if self._folder is None or random.random() >= self._share:  # noqa: S311  not for security
             return
-        if self._num_rows > MAX_ROWS or self._num_bytes > MAX_BYTES:
+        if self._num_bytes > MAX_BYTES:
             metrics.LOST_LOG_ROWS.labels("full").inc(request.num_rows)
             return
         shared = {
@@ -104,9 +100,9 @@ class RequestLog:
             self._wake.clear()
             rows = self._take_rows()
             if self._redact:
-                rows = self._redact_rows(rows, self._redact)
+                rows = _redact_rows(rows, self._redact)
             if rows and self._folder is not None:
-                self._write_file(rows, self._folder)
+                _write_file(rows, self._folder)
             if self._closed or self._are_due:
                 self._wake.set()
 
@@ -128,56 +124,38 @@ class RequestLog:
             self._num_bytes -= num_bytes
         return taken
 
-    def _redact_rows(self, rows: list[Row], redact: Redact) -> list[Row]:
-        """Return what `redact` keeps; a row with which it fails is not written at all."""
-        kept = []
-        for row in rows:
-            try:
-                redacted: object = redact(dict(row))  # whatever it says that it returns
-            except Exception as error:  # noqa: BLE001  the user's own code
-                self._report_redaction(_locate(error))
-            else:
-                if isinstance(redacted, dict):
-                    kept.append(redacted)
-                elif redacted is not None:
-                    self._report_redaction(f"returned {type(redacted).__name__}, expected dict")
-        return kept
 
-    def _report_redaction(self, problem: str) -> None:
-        """Count the row, and say once what is wrong."""
-        metrics.LOST_LOG_ROWS.labels("redact").inc()
-        if not self._is_redaction_reported:
-            log.warning(
-                "--redact failed (%s): such rows are not logged, and counted in "
-                "plumbline_lost_log_rows_total",
-                problem,
-            )
-        self._is_redaction_reported = True
+def _redact_rows(rows: list[Row], redact: Redact) -> list[Row]:
+    """Return what `redact` keeps; a row with which it fails is not written at all."""
+    kept, problems = [], []
+    for row in rows:
+        try:
+            redacted: object = redact(dict(row))  # whatever it says that it returns
+        except Exception as error:  # noqa: BLE001  the user's own code
+            problems.append(_locate(error))
+            continue
+        if isinstance(redacted, dict):
+            kept.append(redacted)
+        elif redacted is not None:
+            problems.append(f"returned {type(redacted).__name__}, expected dict")
+    if problems:
+        metrics.LOST_LOG_ROWS.labels("redact").inc(len(problems))
+        log.warning("--redact failed (%s): %d rows are not logged", problems[0], len(problems))
+    return kept
 
-    def _write_file(self, rows: list[Row], folder: RequestFolder) -> None:
-        try:
-            content = encode_rows(rows)
-        except Exception as error:  # noqa: BLE001  --redact returned values of several types
-            metrics.LOST_LOG_ROWS.labels("encode").inc(len(rows))
-            log.warning(
-                "rows of the request log make no Parquet file (%s): %d rows are lost",
-                type(error).__name__,
-                len(rows),
-            )
-            return
-        try:
-            folder.write(lambda: name_file(socket.gethostname()), content)
-        except OSError as error:
-            metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
-            log.warning(
-                "the request log cannot be written (%s): %d rows are lost",
-                error.strerror,
-                len(rows),
-            )
-            return
-        metrics.LOGGED_ROWS.inc(len(rows))
-        if folder.is_local:
-            _delete_outdated(folder)
+
+def _write_file(rows: list[Row], folder: RequestFolder) -> None:
+    """Write a file; rows are lost where the disk is full, or a column has values of two types."""
+    try:
+        folder.write(_name_file, encode_rows(rows))
+    except Exception as error:  # noqa: BLE001  its text may quote a row
+        metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
+        reason = getattr(error, "strerror", None) or type(error).__name__
+        log.warning("the request log cannot be written (%s): %d rows are lost", reason, len(rows))
+        return
+    metrics.LOGGED_ROWS.inc(len(rows))
+    if folder.is_local:
+        delete_outdated(folder, MAX_FILES)
 
 
 def _measure_bytes(value: Any) -> int:
@@ -190,26 +168,16 @@ def _measure_bytes(value: Any) -> int:
     return size
 
 
-def name_file(host: str) -> str:
-    """Name a new file by the time, which is after all of its requests, the host, and chance.
-
-    In containers process numbers are equal, and a host that is replaced may keep its name.
-    """
+def _name_file() -> str:
+    """Name a new file by the time, which is after all of its requests, and chance."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    host = re.sub(r"[^\w.]", "_", host, flags=re.ASCII)[:63]
-    return f"{PREFIX}{stamp}-{host}-{secrets.token_hex(6)}{SUFFIX}"
+    return f"{PREFIX}{stamp}-{secrets.token_hex(8)}{SUFFIX}"
 
 
-def list_outdated(names: list[str]) -> list[str]:
-    """List those of the sorted names that are beyond what each host that still writes may keep."""
-    hosts = {"-".join(name.split("-")[2:3]) for name in names[-MAX_FILES:]}
-    return names[: -MAX_FILES * max(1, len(hosts))]
-
-
-def _delete_outdated(folder: RequestFolder) -> None:
+def delete_outdated(folder: RequestFolder, max_files: int) -> None:
     """Delete old files; what cannot be deleted is logged, and tried again with the next file."""
     try:
-        for name in list_outdated(folder.list_names()):
+        for name in folder.list_names()[:-max_files]:
             folder.delete(name)
     except OSError as error:
         log.warning(
