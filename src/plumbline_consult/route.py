@@ -24,7 +24,7 @@ from plumbline_consult.course import Question, describe_as_json, name_question
 from plumbline_consult.policy import Columns, ModelPolicy, read_config
 
 if TYPE_CHECKING:
-    from plumbline.serving.added_routes import AnswerRequest
+    from plumbline.serving.app import AnswerRequest
 
 MAX_QUESTION = 100_000  # characters
 MAX_ID = 200

@@ -8,7 +8,7 @@ from plumbline.serving.settings import Settings
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from plumbline.serving.added_routes import AnswerRequest
+    from plumbline.serving.app import AnswerRequest
     from plumbline.serving.router import TrafficRouter
 
 

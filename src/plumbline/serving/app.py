@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -15,11 +15,10 @@ from starlette.exceptions import HTTPException
 from uvicorn.config import STARTUP_FAILURE
 
 from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.contract.extensions import load_extensions
 from plumbline.serving import open_inference, openapi
-from plumbline.serving.access import AccessRules
-from plumbline.serving.added_routes import load_added_routes
 from plumbline.serving.errors import RequestError
-from plumbline.serving.guards import REQUEST_ID, GuardMiddleware
+from plumbline.serving.guards import REQUEST_ID, AccessRules, GuardMiddleware
 from plumbline.serving.health import add_health_routes
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer, LoadedModel
@@ -44,6 +43,7 @@ CSP = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+AnswerRequest = Callable[[Request, TrafficRouter, InferenceRequest], Awaitable[Answer]]
 log = logging.getLogger(__name__)
 
 
@@ -77,7 +77,7 @@ def create_app(settings: Settings) -> FastAPI:
     _add_model_routes(app, router)
     _add_infer_route(app, router, settings)
     app.add_middleware(GuardMiddleware, access=AccessRules(settings), router=router)
-    for added in load_added_routes():
+    for added in load_extensions("plumbline.routes"):
         added.add_routes(app, router, settings, _answer)
     app.openapi = lambda: openapi.describe_api(app, router)  # type: ignore[method-assign]
     return app

@@ -71,11 +71,10 @@ class CanarySlot:
             limit = await asyncio.to_thread(
                 find_disagreement_limit, self._settings, cached, champion.cached
             )
-            model = await LoadedModel.load(cached, self._settings.limits)
+            model = await LoadedModel.load(cached, self._settings.limits, "canary")
         except Exception as error:  # noqa: BLE001  whatever its code raises
             log.warning("canary: not in service, the champion answers: %s", describe_error(error))
         else:
-            model.export_metrics("canary")
             self._trial = Trial(limit.share)
             self._model = model
 

@@ -1,5 +1,6 @@
 """Checks that every request passes before its body is read: host, origin, token, queue."""
 
+import hmac
 import re
 import secrets
 import signal
@@ -9,10 +10,11 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from plumbline.serving import metrics
-from plumbline.serving.access import AccessRules
 from plumbline.serving.errors import OverloadedError, RequestError
+from plumbline.serving.health import is_health_path
 from plumbline.serving.responses import make_error_response
 from plumbline.serving.router import TrafficRouter
+from plumbline.serving.settings import Settings
 
 REQUEST_ID = "plumbline.request_id"  # key in the ASGI scope
 SANE_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
@@ -21,6 +23,49 @@ EXTRA_HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
 ]
+
+
+class AccessRules:
+    """Who may ask, by the settings of a server and the headers of a request alone."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._token = settings.token
+        names = {"127.0.0.1", "localhost", "[::1]", *settings.allowed_host}
+        if settings.host not in ("0.0.0.0", "::"):  # noqa: S104  not listened on
+            names.add(settings.host)
+        hosts = {name.lower() for name in names}
+        self._hosts = hosts | {f"{host}:{settings.port}" for host in hosts}
+
+    def check(self, path: str, headers: Headers) -> None:
+        """Raise RequestError for a request that may not be answered.
+
+        Health routes are answered under any name: a pod is called by its address.
+        """
+        if "content-length" in headers and "transfer-encoding" in headers:
+            # A proxy before this server may take the other one: where the request ends is unclear.
+            raise RequestError(
+                400, "TWO_LENGTHS", "send Content-Length or Transfer-Encoding, not both"
+            )
+        is_health = is_health_path(path)
+        if not is_health and headers.get("host", "").lower() not in self._hosts:
+            raise RequestError(
+                421, "WRONG_HOST", "unknown Host header; allow the name with --allowed-host"
+            )
+        scheme, _, host = headers.get("origin", "http://localhost").lower().partition("://")
+        if scheme not in ("http", "https") or host not in self._hosts:
+            raise RequestError(403, "WRONG_ORIGIN", "cross-origin requests are not allowed")
+        if self._token and not is_health and path != "/":
+            self._check_token(self._token, headers.get("authorization", ""))
+        if "content-encoding" in headers:
+            raise RequestError(
+                415, "UNSUPPORTED_ENCODING", "compressed bodies are not supported; send it as it is"
+            )
+
+    def _check_token(self, token: str, header: str) -> None:
+        kind, _, given = header.partition(" ")
+        is_right = hmac.compare_digest(given.strip().encode(), token.encode())
+        if kind.lower() != "bearer" or not is_right:
+            raise RequestError(401, "UNAUTHORIZED", "send the token: Authorization: Bearer ...")
 
 
 class GuardMiddleware:
@@ -70,7 +115,7 @@ class GuardMiddleware:
 
         try:
             self._access.check(passed["path"], headers)
-            if passed["method"] == "POST" and self._router.is_full:
+            if passed["method"] == "POST" and self._router.champion.is_full:
                 raise OverloadedError
         except RequestError as error:
             await make_error_response(error)(passed, receive, send_counted)

@@ -40,12 +40,14 @@ class LoadedModel:
         self._batcher = Batcher(predictor, limits)
 
     @classmethod
-    async def load(cls, cached: CachedVersion, limits: Limits) -> "LoadedModel":
-        """Load and check a version without blocking the event loop.
+    async def load(cls, cached: CachedVersion, limits: Limits, variant: str) -> "LoadedModel":
+        """Load and check what will answer as `variant` (champion, canary, shadow).
 
         Raises BundleError if it does not answer its golden rows as it did when it was evaluated.
         """
-        return cls(cached, await asyncio.to_thread(_load_checked_predictor, cached), limits)
+        model = cls(cached, await asyncio.to_thread(_load_checked_predictor, cached), limits)
+        metrics.MODEL_VERSION.labels(cached.name, variant).set(int(cached.version))
+        return model
 
     @property
     def is_full(self) -> bool:
@@ -61,10 +63,6 @@ class LoadedModel:
     async def close(self) -> None:
         """Answer what is queued, then stop."""
         await self._batcher.close()
-
-    def export_metrics(self, variant: str) -> None:
-        """Export this version as the one that answers as `variant` (champion, canary, shadow)."""
-        metrics.MODEL_VERSION.labels(self.cached.name, variant).set(int(self.cached.version))
 
 
 def _load_checked_predictor(cached: CachedVersion) -> Predictor:

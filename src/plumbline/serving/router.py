@@ -43,11 +43,6 @@ class TrafficRouter:
         assert self._champion is not None  # noqa: S101
         return self._champion
 
-    @property
-    def is_full(self) -> bool:
-        """Whether the champion's queue is full."""
-        return self.champion.is_full
-
     def is_champion(self, name: str, version: str | None) -> bool:
         """Whether the champion has this name and, where one is given, this version."""
         cached = self.champion.cached
@@ -120,29 +115,22 @@ class TrafficRouter:
 
     async def _load_champion(self, cached: CachedVersion) -> LoadedModel:
         """Load the new champion and keep it in the cache for when the registry is unreachable."""
-        model = await LoadedModel.load(cached, self._settings.limits)
+        model = await LoadedModel.load(cached, self._settings.limits, "champion")
         try:
             await asyncio.to_thread(self._cache.keep, cached)
         except PlumblineError as error:
-            log.warning(
-                "%s version %s is serving, but cannot be kept for later: %s",
-                cached.name,
-                cached.version,
-                error,
-            )
-        model.export_metrics("champion")
+            label = f"{cached.name} version {cached.version}"
+            log.warning("%s is serving, but cannot be kept for later: %s", label, error)
         return model
 
     async def _load_shadow(self, version: str) -> LoadedModel | None:
         """Load the shadow; None where it cannot be used: the champion serves without it."""
         try:
             cached = await asyncio.to_thread(self._cache.fetch_version, version)
-            model = await LoadedModel.load(cached, self._settings.limits)
+            return await LoadedModel.load(cached, self._settings.limits, "shadow")
         except Exception as error:  # noqa: BLE001  whatever its code raises
             log.warning("shadow: not in service: %s", describe_error(error))
             return None
-        model.export_metrics("shadow")
-        return model
 
     async def _follow_registry(self) -> None:
         """Poll the registry and follow it to a new champion that passes its checks.

@@ -16,9 +16,9 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
 from plumbline.contract.errors import PlumblineError
+from plumbline.contract.extensions import load_extensions
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import log_format, request_log
-from plumbline.serving.added_routes import load_added_routes
 from plumbline.serving.disagreement_limit import find_disagreement_limit
 from plumbline.serving.settings import Settings
 from plumbline.sources.request_folder import RequestFolder
@@ -81,7 +81,7 @@ def _fetch_versions(settings: Settings) -> None:
     if settings.trial:
         canary = cache.fetch_version(settings.trial.version)
         limit = find_disagreement_limit(settings, canary, champion)
-    for routes in load_added_routes():
+    for routes in load_extensions("plumbline.routes"):
         routes.check(settings, champion)
     _print_greeting(settings, champion)
     if limit:

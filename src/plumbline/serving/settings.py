@@ -168,7 +168,7 @@ class Settings:
             token = file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise ParamsError(f"--token-file {file}: cannot be read ({error})") from None
-        if len(token) < MIN_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        if not re.fullmatch(rf"[!-~]{{{MIN_TOKEN},}}", token):
             raise ParamsError(
                 f"--token-file {file}: expected one token of at least {MIN_TOKEN} printable "
                 "characters"
