@@ -44,20 +44,16 @@ def test_the_scheduler_gets_the_commit_and_its_words_are_passed_on(
     ("changed", "code", "said"),
     [
         ({"PLUMBLINE_SUBMIT": ""}, 2, "PLUMBLINE_SUBMIT is not set; expected a command such as"),
-        ({"PLUMBLINE_SUBMIT": "nowhere/sbatch x"}, 2, "nowhere/sbatch cannot be run (No such file"),
-        ({"PLUMBLINE_SUBMIT": "sbatch 'x"}, 2, "PLUMBLINE_SUBMIT: not a command line (no closing"),
+        (
+            {"PLUMBLINE_SUBMIT": "nowhere/sbatch x"},
+            1,
+            "`nowhere/sbatch x` ended with exit code 127",
+        ),
         ({"MLFLOW_TRACKING_URI": ""}, 2, "the registry is in this checkout"),
         ({"PLUMBLINE_JOURNAL_URI": ""}, 1, "need a journal that all who decide share"),
         ({"MLFLOW_TRACKING_URI": "postgresql://127.0.0.1:9/m"}, 2, "need an MLflow server"),
     ],
-    ids=[
-        "no command",
-        "not there",
-        "a quote",
-        "a local registry",
-        "no journal",
-        "a database alone",
-    ],
+    ids=["no command", "not there", "a local registry", "no journal", "a database alone"],
 )
 def test_what_no_job_could_use_is_not_submitted(
     line: Checkout, tmp_path: Path, changed: dict[str, str], code: int, said: str
@@ -75,7 +71,6 @@ def test_a_scheduler_that_refuses_is_named_with_its_own_words(
     done = line.run("plumbline", "run", "--submit", code=1, **SERVER, **submit)
     reason, message = done.stderr.splitlines()
     assert reason == "no such partition"
-    assert "`'" in message
     assert "ended with exit code 3; the reason is above. Look at the scheduler's queue" in message
 
 
@@ -103,15 +98,3 @@ def test_where_git_cannot_compare_nothing_counts_as_committed(
     line.replace("params.yaml", "seed: 4", "seed: 3")
     assert "git cannot compare the files here with a commit" in done.stderr
     assert not (line.path / "submitted").exists()
-
-
-@pytest.mark.parametrize("first_line", ["", "#!/nowhere/sh\n"])
-def test_a_script_that_the_system_cannot_run_is_named(
-    first_line: str, line: Checkout, tmp_path: Path
-) -> None:
-    script = tmp_path / "script"
-    script.write_text(f"{first_line}touch submitted\n")
-    script.chmod(0o755)
-    done = line.run("plumbline", "run", "--submit", code=2, **SERVER, PLUMBLINE_SUBMIT=str(script))
-    assert f"PLUMBLINE_SUBMIT: {script} cannot be run (" in done.stderr
-    assert "begin the script with a line such as `#!/bin/sh`" in done.stderr

@@ -27,7 +27,7 @@ def test_one_fault_hides_no_other(
     shutil.copy(mlflow_database, "mlruns/mlflow.db")
     found = {result.what: result for result in doctor.examine(full=False)}
     assert list(found) == [
-        "packages", "git", "params.yaml", "disk", "folders", "device", "outputs",
+        "packages", "git", "params.yaml", "disk", "device", "outputs",
         "journal", "champion.json", "registry",
     ]  # fmt: skip
     assert found["params.yaml"].message.startswith("SyntaxError: ")

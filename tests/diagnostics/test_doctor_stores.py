@@ -20,7 +20,7 @@ from plumbline.registry.reader import addresses
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
-ENVIRONMENT = ("packages", "git", "params.yaml", "disk", "folders", "device")
+ENVIRONMENT = ("packages", "git", "params.yaml", "disk", "device")
 
 
 @pytest.fixture(scope="module")
@@ -107,8 +107,14 @@ def carry_out(checkout: Checkout, said: str) -> None:
             checkout.run("bash", "-c", command)
 
 
-@pytest.mark.parametrize("place", ["here", "cache", "both"])
-@pytest.mark.parametrize("name", ["models/closed/weights.json", "data/manifest.parquet"])
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("models/closed/weights.json", "here"),
+        ("models/closed/weights.json", "both"),
+        ("data/manifest.parquet", "cache"),
+    ],
+)
 def test_a_flipped_bit_is_found_by_its_bytes_alone_and_its_remedy_restores_the_file(
     clean: Checkout, name: str, place: str
 ) -> None:

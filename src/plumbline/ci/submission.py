@@ -1,7 +1,6 @@
 """Hands a training to another scheduler, such as SLURM's, and does not wait for its end."""
 
 import os
-import shlex
 import subprocess
 import sys
 
@@ -20,48 +19,33 @@ NOTHING = "Nothing was submitted"
 def submit_training() -> tuple[str, str]:
     """Run the command in $PLUMBLINE_SUBMIT; return the commit to train, and what it printed.
 
-    The command has the commit in $PLUMBLINE_COMMIT. Raises ParamsError where it is not set or
-    cannot be run, where this registry is not one that the job can share, and for changes that are
-    in no commit; JournalError where no journal is named; PlumblineError where the command fails.
+    The shell runs it, with the commit in $PLUMBLINE_COMMIT. Raises ParamsError where it is not set,
+    where this registry is not one that the job can share, and for changes that are in no commit;
+    JournalError where no journal is named; PlumblineError where the command fails.
     """
-    command = _read_command()
-    _require_shared_registry()
-    commit = _find_commit()
-    try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, COMMIT: commit, RUNNER_JOB: ""},
-            stdout=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            check=False,
-        )
-    except OSError as error:
-        raise ParamsError(
-            f"{COMMAND}: {command[0]} cannot be run ({error.strerror}); install it, or begin the "
-            f"script with a line such as `#!/bin/sh`, which names what runs it. {NOTHING}"
-        ) from None
-    output = done.stdout.strip()
-    if done.returncode:
-        sys.stderr.write(f"{output}\n" if output else "")
-        raise PlumblineError(
-            f"{COMMAND}: `{shlex.join(command)}` ended with exit code {done.returncode}; the "
-            "reason is above. Look at the scheduler's queue before you submit again"
-        )
-    return commit, output
-
-
-def _read_command() -> list[str]:
-    """Return the words of the command; ParamsError where it is not one, or cannot be run."""
-    try:
-        command = shlex.split(os.environ.get(COMMAND, ""))
-    except ValueError as error:
-        raise ParamsError(f"{COMMAND}: not a command line ({str(error).lower()})") from None
+    command = os.environ.get(COMMAND)
     if not command:
         raise ParamsError(
             f"{COMMAND} is not set; expected a command such as `sbatch deploy/slurm/pipeline.sh`"
         )
-    return command
+    _require_shared_registry()
+    commit = _find_commit()
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env={**os.environ, COMMIT: commit, RUNNER_JOB: ""},
+        stdout=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    output = done.stdout.strip()
+    if done.returncode:
+        sys.stderr.write(f"{output}\n" if output else "")
+        raise PlumblineError(
+            f"{COMMAND}: `{command}` ended with exit code {done.returncode}; the "
+            "reason is above. Look at the scheduler's queue before you submit again"
+        )
+    return commit, output
 
 
 def _require_shared_registry() -> None:

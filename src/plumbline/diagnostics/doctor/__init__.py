@@ -27,7 +27,6 @@ def examine(*, full: bool) -> list[DiagnosticResult]:
         "git": environment.check_git,
         "params.yaml": environment.check_params,
         "disk": environment.check_disk,
-        "folders": environment.check_folders,
         "device": environment.check_device,
         "outputs": partial(check_outputs, full=full),
         "registry": partial(check_registry, full=full),

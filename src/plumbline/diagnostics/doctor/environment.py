@@ -1,6 +1,5 @@
 """What a run needs of this machine and checkout, before it fails for want of it."""
 
-import os
 import platform
 import shutil
 from collections.abc import Iterator
@@ -54,17 +53,6 @@ def check_disk() -> Iterator[DiagnosticResult]:
     ok = free > MIN_FREE_BYTES
     remedy = "" if ok else "free some space, or move the cache: dvc cache dir /larger/disk"
     yield DiagnosticResult("disk", ok, f"{free / 1e9:.1f} GB free", remedy)
-
-
-def check_folders() -> Iterator[DiagnosticResult]:
-    """Whether a run may write where it writes."""
-    for path in (layout.EXAMPLES, layout.VALIDATION, layout.MODELS, layout.CHECKPOINTS):
-        folder = next(parent for parent in path.resolve().parents if parent.exists())
-        if not os.access(folder, os.W_OK | os.X_OK):
-            message = f"{folder}: not writable"
-            yield DiagnosticResult("folders", False, message, f"chown or chmod {folder}")
-            return
-    yield DiagnosticResult("folders", True, "writable")
 
 
 def check_device() -> Iterator[DiagnosticResult]:

@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.bundle.seal_format import is_code
 from plumbline.contract import layout
 from plumbline.contract.errors import BundleError, RegistryError
-from plumbline.contract.trainings import name_candidate
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.evidence.document import locate_shipped
 from plumbline.process.files import read_json
@@ -60,13 +58,11 @@ def compare_evidence(subject: ReproductionSubject, clone: Path) -> Reproduction:
         rows.append(
             _compare_metrics(name, metric, scores, new["candidates"].get(name), needed=needed)
         )
-        if "seeds" in scores:
-            rows.append(_compare_seeds(name, old, new, needed=needed))
     return Reproduction(rows, summarize(subject, rows))
 
 
 def summarize(subject: ReproductionSubject, rows: list[ComparisonRow]) -> str:
-    """What the rows mean, in a sentence; it says which of weights and metrics are equal."""
+    """What the rows mean, in a sentence; it says which files differ if the metrics are equal."""
     needed = {row.what: row for row in rows if row.needed}
     differ = [name for name, row in needed.items() if not row.same]
     if not differ:
@@ -74,15 +70,10 @@ def summarize(subject: ReproductionSubject, rows: list[ComparisonRow]) -> str:
     if differ != ["bundle"]:
         verb = "differs" if len(differ) == 1 else "differ"
         return f"{subject} is not reproduced: {', '.join(differ)} {verb}"
-    if all(map(is_code, needed["bundle"].note.split(", "))):
-        return (
-            f"{subject} is not reproduced: the weights and the metrics are the same, "
-            "the predictor's code is not"
-        )
     return (
-        f"{subject} is not reproduced to the bit: the metrics are the same, the weights are not. "
-        "Another machine, number of threads or version of a library can change the last bits of "
-        "weights"
+        f"{subject} is not reproduced to the bit: the metrics are the same, files of the bundle "
+        f"are not ({needed['bundle'].note}). Another machine, number of threads or version of a "
+        "library can change the last bits of weights"
     )
 
 
@@ -116,17 +107,6 @@ def _list_differing_files(subject: ReproductionSubject, reproduced: Path) -> str
     except (BundleError, RegistryError) as error:
         return f"its files cannot be compared ({error})"
     return ", ".join(name for name in sorted({*old, *new}) if old.get(name) != new.get(name))
-
-
-def _compare_seeds(
-    name: str, old: Mapping[str, Any], new: Mapping[str, Any], *, needed: bool
-) -> ComparisonRow:
-    """The bundles of all seeds of one candidate; the note names those that differ."""
-    before = {key: old["bundles"][key] for key in old["bundles"] if name_candidate(key) == name}
-    differing = [key for key, digest in before.items() if new["bundles"].get(key) != digest]
-    equal = f"{len(before) - len(differing)} are equal"
-    what, registered, note = f"seeds of {name}", f"{len(before)} bundles", ", ".join(differing)
-    return ComparisonRow(what, registered, equal, not differing, needed, note)
 
 
 def _compare_metrics(

@@ -5,9 +5,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from plumbline.contract.errors import PlumblineError
@@ -71,14 +71,9 @@ def run_pipeline(clone: Path, environment: Mapping[str, str], say: Callable[[str
 
 
 def _end_session(process: subprocess.Popen[str]) -> None:
-    """End every process of the session that still runs: SIGTERM, and SIGKILL after GRACE_S."""
-    for number, patience in ((signal.SIGTERM, GRACE_S), (signal.SIGKILL, 1.0)):
-        try:
+    """End what still runs of the session: SIGTERM, and SIGKILL after GRACE_S."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
             os.killpg(process.pid, number)
-            until = time.monotonic() + patience
-            while time.monotonic() < until:
-                process.poll()
-                os.killpg(process.pid, 0)
-                time.sleep(0.05)
-        except ProcessLookupError:
-            return
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
