@@ -60,17 +60,17 @@ class _StageLines:
         self.total = self.total or self._count_stages()
         self.number += 1
         self.name = stage.addressing.replace("@", " ")
-        self.start = None
         try:
             done: Stage | None = _reproduce_stage(stage, **options)
         except StageCmdFailedError as error:  # whose text ends with the code
             raise StageError(self.name, int(str(error).rpartition(" ")[2])) from error
+        start, self.start = self.start, None
         if done is None:
             self.unchanged.append(self.name)
-        elif self.start is None:
+        elif start is None:
             self._print(f"{self.name}: computed before, restored from the cache")
         else:
-            seconds = time.monotonic() - self.start
+            seconds = time.monotonic() - start
             self._print(f"{self.name}: done in {format_duration(seconds)}")
         return done
 

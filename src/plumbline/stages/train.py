@@ -84,22 +84,18 @@ def describe_training(
 
 
 def link_all_but_test(examples: Path, target: Path) -> None:
-    """Give `target` the files of `examples` without those of the test split (`test.*`).
+    """Give `target` the files of `examples` without those of the test split (`test`, `test.*`).
 
     Who learns never gets the answers that decide. Raises DataError where no file is of the test
     split alone: then another file holds it.
     """
-    files = sorted(path for path in examples.rglob("*") if path.is_file())
-    kept = [path for path in files if path.name.partition(".")[0] != TEST]
-    if len(kept) == len(files):
+    if not [*examples.rglob(TEST), *examples.rglob(f"{TEST}.*")]:
         raise DataError(
             f"{examples}: no file {TEST}.*, so another file holds the test split, and a candidate "
             "must not learn from it; run `dvc repro ingest`, or let the task write one file a split"
         )
-    for path in kept:
-        linked = target / path.relative_to(examples)
-        linked.parent.mkdir(parents=True, exist_ok=True)
-        _link(path, linked)
+    hidden = shutil.ignore_patterns(TEST, f"{TEST}.*")
+    shutil.copytree(examples, target, ignore=hidden, copy_function=_link, dirs_exist_ok=True)
 
 
 def learn(
@@ -151,7 +147,7 @@ def refuse_unvalidated() -> None:
         raise RejectedError(f"validate rejected {layout.MANIFEST}; see {layout.VALIDATION_PAGE}")
 
 
-def _link(path: Path, target: Path) -> None:
+def _link(path: str, target: str) -> None:
     try:
         os.link(path, target)
     except OSError:  # another disk, or one without links
