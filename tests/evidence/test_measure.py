@@ -109,14 +109,12 @@ PREDICTOR = (
     "class P:\n forms = ('exact',)\n def predict(self, columns, **params): "
 )
 CANNOT = {
-    "raises while loading": "raise ImportError('no engine')",
     "raises while answering": PREDICTOR + "raise KeyError('x')",
     "answers too few": PREDICTOR + "return {'label': [], 'scores': []}",
     "answers no distribution": PREDICTOR
     + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': 0.4}]]}",
     "answers rows that fail when they are read": PREDICTOR
     + "return {'label': ['a'], 'scores': [(1 / 0 for _ in [1])]}",
-    "answers no columns": PREDICTOR + "return __import__('types').SimpleNamespace()",
     "answers not a number": PREDICTOR
     + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': float('nan')}]]}",
 }

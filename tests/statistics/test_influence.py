@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
-from plumbline.statistics import intervals
 from plumbline.statistics.influence import (
     compute_average_precision_values,
     compute_f1_values,
 )
-from plumbline.statistics.intervals import compute_gain_interval, compute_mean_interval
 
 
 def _draw(
@@ -78,24 +76,3 @@ def test_a_perfect_model_has_1_for_every_row(name: str) -> None:
 def test_a_label_that_no_row_has_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="no row has the label"):
         VALUES[name](np.zeros(4, bool), np.arange(4.0))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", VALUES)
-def test_intervals_cover_the_metric(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 200 test splits drawn at random, 95 % intervals miss at most 9 %; pairs likewise."""
-    monkeypatch.setattr(intervals, "NUM_RESAMPLES", 1_999)  # 50 beyond each end
-    draw = np.random.default_rng(11)
-    compute = VALUES[name]
-    truth, scores, _ = _draw(draw, 400_000, 0.2)
-    expected = compute(truth, scores).mean()
-    num_missed, num_false_gains = 0, 0
-    for _ in range(200):
-        truth, *models = _draw(draw, 1000, 0.2)
-        ours, theirs = (compute(truth, scores) for scores in models)
-        interval = compute_mean_interval(ours, "continuous", 0.95)
-        num_missed += not interval.low <= expected <= interval.high
-        gain = compute_gain_interval(ours, theirs, "continuous", 0.95)
-        num_false_gains += not gain.low <= 0 <= gain.high
-    assert num_missed / 200 <= 0.09
-    assert num_false_gains / 200 <= 0.09

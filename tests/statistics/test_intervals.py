@@ -4,7 +4,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap, norm, t
+from scipy.stats import t
 
 from plumbline.statistics import intervals
 
@@ -38,12 +38,6 @@ def test_wilson_agrees_with_the_worked_examples_of_newcombe_1998(
     )
 
 
-@pytest.mark.parametrize(("hits", "rows"), [(0, 10), (10, 10)])
-def test_a_perfect_or_hopeless_score_still_has_a_width(hits: int, rows: int) -> None:
-    low, high = intervals.compute_proportion_interval(hits, rows, 0.95)
-    assert high - low > 0.2
-
-
 @pytest.mark.parametrize("correlated", [False, True])
 def test_the_interval_of_a_paired_gain_covers_the_truth_as_often_as_it_says(
     correlated: bool,
@@ -65,24 +59,6 @@ def test_the_interval_of_a_paired_gain_agrees_with_the_worked_example_of_bonett_
     assert (low, high) == pytest.approx((0.2548067, 0.6251933), abs=5e-8)
     assert intervals.estimate_paired_difference(*paired(6, 26, 4, 12)) == pytest.approx(
         (0.44, 0.09448809), abs=5e-9
-    )
-
-
-APPROVAL = paired(
-    794, 86, 150, 570
-)  # of a president's performance, in two surveys (Agresti 1990, p. 350)
-
-
-def test_the_interval_of_a_paired_gain_agrees_with_agresti_on_many_rows() -> None:
-    low, high = intervals.compute_gain_interval(*APPROVAL, "binary", 0.95)
-    assert (round(low, 3), round(high, 3)) == (-0.059, -0.021)
-
-
-@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
-def test_the_interval_of_a_gain_turns_with_its_sides(confidence: float) -> None:
-    low, high = intervals.compute_gain_interval(*APPROVAL, "binary", confidence)
-    assert intervals.compute_gain_interval(*APPROVAL[::-1], "binary", confidence) == pytest.approx(
-        (-high, -low)
     )
 
 
@@ -114,13 +90,6 @@ def test_the_interval_of_skewed_scores_is_the_wider_of_bootstrap_t_and_students(
     assert num_resamples * (1 - confidence) / 2 >= 24.9  # resamples beyond each end
 
 
-def test_the_interval_reaches_further_than_bca_on_the_side_of_the_long_tail() -> None:
-    values = np.exp(norm.ppf((np.arange(40) + 0.5) / 40))
-    bca = bootstrap((values,), np.mean, n_resamples=9_999, rng=0).confidence_interval
-    high = intervals.compute_mean_interval(values, "continuous", 0.95).high
-    assert high > bca.high + 0.1 * (bca.high - bca.low)
-
-
 @pytest.mark.parametrize(("rows", "most"), [(20, 0.1), (50, 0.075), (200, 0.05)])
 def test_the_interval_misses_a_long_tail_nearly_as_rarely_as_it_says(
     monkeypatch: pytest.MonkeyPatch, rows: int, most: float
@@ -138,15 +107,6 @@ def test_scores_of_which_nearly_all_are_zero_have_a_finite_interval(rows: int) -
     low, high = intervals.compute_mean_interval(values, "continuous", 0.95)
     assert np.isfinite([low, high]).all()
     assert low < 1 / rows < 3 / rows < high < 40 / rows
-
-
-@pytest.mark.parametrize("confidence", [0.95, 0.999])
-def test_the_bootstrap_finds_the_closed_form_where_scores_are_normal(confidence: float) -> None:
-    values = norm.ppf((np.arange(2000) + 0.5) / 2000, loc=1.0, scale=3.0)
-    reach = norm.ppf((1 + confidence) / 2) * values.std() / np.sqrt(values.size)
-    assert intervals.compute_mean_interval(values, "continuous", confidence) == pytest.approx(
-        (1 - reach, 1 + reach), abs=0.04 * reach
-    )
 
 
 def test_the_bootstrap_of_many_rows_stays_small() -> None:
@@ -191,7 +151,7 @@ def test_exact_mcnemar_agrees_with_published_tables() -> None:
         0.45, abs=0.005
     )
     # chi-squared 17.3559 without, 16.818 with the continuity correction: the exact test is between
-    assert 3.099e-05 < intervals.compute_mcnemar_p_value(*APPROVAL) < 4.12e-05
+    assert 3.099e-05 < intervals.compute_mcnemar_p_value(*paired(794, 86, 150, 570)) < 4.12e-05
 
 
 @pytest.mark.parametrize("values", [np.array([]), np.array([0.1, np.nan]), np.array([np.inf])])
