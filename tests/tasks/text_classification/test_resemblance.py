@@ -61,6 +61,23 @@ def test_copies_among_rows_of_a_template_are_found() -> None:
     assert findings[: len(rows)][rows.index.isin(leaked.index)].notna().mean() > 0.9
 
 
+def test_rows_that_a_split_has_in_three_versions_are_found() -> None:
+    draw = random.Random(0)
+    words = "".join(draw.choices("abcdefghiklmnoprstu", k=2000)).split("e")
+    rows = divide([" ".join(draw.choices(words, k=9)) for _ in range(900)], 0)
+    repeated = rows[rows["split"] == "test"].iloc[::5]
+    versions = [rows]
+    for word in ("please", "today", "thanks"):
+        again = repeated.assign(id=word + repeated["id"])
+        for column in ("text", "normal", "compact"):
+            again[column] = again[column].str.replace("o", "a", n=1) + word
+        versions.append(again)
+    findings = find_findings(pd.concat(versions), "test")
+    reasons = findings.dropna().tolist()
+    assert 0.8 * 4 * len(repeated) < len(reasons) <= 4 * len(repeated)
+    assert "of the same split (" in reasons[0]
+
+
 def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> None:
     known = [f"please send order number {number} to my address" for number in range(300)]
     checked = [*known[:2], "please send order number 999 to my address", "something else"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LEAK_WORDS = {
     "exact": "are word for word in an earlier split",
-    "near": "are nearly word for word in an earlier split",
+    "near": "are nearly word for word in an earlier split, or again in their own",
     "group": "have others of their group in an earlier split",
     "copy": "repeat another one of their split, which would count twice",
 }

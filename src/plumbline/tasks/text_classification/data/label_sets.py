@@ -7,7 +7,9 @@ them.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+
+import numpy as np
 
 SEPARATOR = "|"
 NO_LABEL = "(none)"  # how the empty set is written
@@ -29,3 +31,12 @@ def serialize_labels(text: str) -> str:
     `text` is what `join_labels` wrote.
     """
     return json.dumps(split_labels(text), ensure_ascii=False)
+
+
+def mark_labels(label_sets: Sequence[Iterable[str]], names: Sequence[str]) -> np.ndarray:
+    """Return which of the labels `names` each row has [N, len(names)]; others are left out."""
+    index = {name: number for number, name in enumerate(names)}
+    flags = np.zeros((len(label_sets), len(names)), bool)
+    for row, labels in enumerate(label_sets):
+        flags[row, [index[label] for label in labels if label in index]] = True
+    return flags

@@ -85,25 +85,14 @@ class Summary:
         for split in SPLITS:
             if not self.splits[split]:
                 yield f"no row in {split}; check data.split, and how similar the rows are"
-        yield from self._describe_labels()
-        filled = [split for split in SPLITS if self.splits[split]]
-        yield from describe_missing_classes(self.classes, filled)
-
-    def _describe_labels(self) -> Iterator[str]:
-        num_whole = sum(_is_whole_number(label) for label in self.classes)
-        num_numbers = sum(_is_number(label) for label in self.classes)
-        if num_whole == len(self.classes):
-            yield "labels are whole numbers; they are taken as names of classes, without order"
-        elif num_numbers - num_whole > len(self.classes) / 2:
-            yield (
-                "most labels are numbers with fractions; "
-                "is this a value to predict rather than a class?"
-            )
-        elif num_whole:
+        num_whole = sum(map(_is_whole_number, self.classes))
+        if 0 < num_whole < len(self.classes):
             yield (
                 f"{num_whole} of {len(self.classes)} labels are whole numbers, the others are "
                 "words; does one file number its classes?"
             )
+        filled = [split for split in SPLITS if self.splits[split]]
+        yield from describe_missing_classes(self.classes, filled)
 
     def _measure_noise(self, params: TextParams) -> dict[str, Any]:
         """The share of labels that are not the true ones, and so what a perfect model scores."""
@@ -121,11 +110,3 @@ class Summary:
 
 def _is_whole_number(label: str) -> bool:
     return label.strip().removeprefix("-").isdecimal()
-
-
-def _is_number(label: str) -> bool:
-    try:
-        float(label)
-    except ValueError:
-        return False
-    return True

@@ -92,11 +92,11 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
     "leakage_validation": ("Validation rows whose text is in train", REMOVE_COPIES),
     "leakage_test": ("Test rows whose text is in train or validation", REMOVE_COPIES),
     "near_duplicates_validation": (
-        "Validation rows that nearly repeat a text of train",
+        "Validation rows that nearly repeat a text of train, or too often of validation",
         REMOVE_SIMILAR,
     ),
     "near_duplicates_test": (
-        "Test rows that nearly repeat a text of train or validation",
+        "Test rows that nearly repeat a text of train or validation, or too often of test",
         REMOVE_SIMILAR,
     ),
     "groups_validation": (

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from plumbline.contract.task import SPLITS
 from plumbline.statistics.similar_texts import find_twins
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.expectations.excess import find_excess
+from plumbline.tasks.text_classification.expectations.excess import find_excess, find_repeats
 from plumbline.tasks.text_classification.expectations.text_rows import (
     find_equal,
     find_ids,
@@ -63,7 +63,7 @@ def find_near_leaks(rows: StoredRows, split: str, before: Sequence[str]) -> Find
 
     They have one comparison form, or SIMILARITY (Jaccard, of character n-grams), or are among
     the rows by which more texts are a word apart from one of `before` than these are from each
-    other (`excess`). Exact leaks are left out.
+    other, or are alike within `split` (`excess`). Exact leaks are left out.
     """
     exact = find_equal(rows, "text", split, before)
     same = find_equal(rows, "compact", split, before)
@@ -82,5 +82,5 @@ def find_near_leaks(rows: StoredRows, split: str, before: Sequence[str]) -> Find
     }
     for row, text in others[others["compact"].isin(list(similar))].itertuples(index=False):
         findings[row] = similar[text]
-    findings = find_excess(rows, split, before, same) | findings
+    findings = find_repeats(rows, split) | find_excess(rows, split, before, same) | findings
     return {row: findings[row] for row in sorted(findings.keys() - exact)}

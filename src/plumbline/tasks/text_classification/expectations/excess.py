@@ -1,13 +1,14 @@
-"""Held-out rows a word apart from earlier splits, more often than these are from each other.
+"""Held-out rows much like other ones, more often than rows of train are like each other.
 
 Short texts on one subject are so by chance, in every split alike. What counts is therefore how many
-more are so across two splits than within one.
+more are so across two splits, or within a held-out one, than within train.
 """
 
 import random
 from collections.abc import Iterable, Sequence
 
 from plumbline.statistics.independent import compute_share_difference_interval
+from plumbline.statistics.similar_texts import find_twins
 from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
 from plumbline.tasks.text_classification.expectations.text_rows import (
@@ -20,6 +21,8 @@ MAX_SAMPLE = 4000  # texts that are held against all others, for what is usual
 OTHER = {"validation": "test", "test": "validation"}
 MAX_HELD_OUT = 2000  # of each split that are compared beside
 CERTAINTY = 0.999  # of that comparison: a part of the rows speaks for all of them
+REPEATED = 0.8  # Jaccard index of character n-grams of a text and another one of its split
+SELDOM = 0.01  # of a split: so few such texts do not make it look larger
 CONFIDENCE = 0.98  # beside the limit of the share, which such a chance must exceed too
 
 
@@ -62,6 +65,36 @@ def find_excess(
     return {
         row: f"a word apart from {ids[twins[text]]} ({counts})"
         for row, text in excess.itertuples(index=False, name=None)
+    }
+
+
+def find_repeats(rows: StoredRows, split: str) -> dict[int, str]:
+    """Map rows of `split` to another text of it much like theirs, as many rows as are too many.
+
+    They make a split look larger than it is. Train shows how many are usual: it is larger, and so
+    more of its texts have a twin by chance. Of a large split a part is looked at, and the same
+    part of train, as parts have fewer twins.
+    """
+    asked = rows.query('SELECT "#row", normal FROM rows WHERE split = ? ORDER BY "#row"', split)
+    own = _draw_texts(rows, [split], MAX_SAMPLE)
+    twins = find_twins(own, own, REPEATED)
+    if len(twins) <= SELDOM * len(own):
+        return {}
+    num_train = rows.query("SELECT count(*) AS num FROM rows WHERE split = 'train'")["num"].item()
+    train = _draw_texts(rows, ["train"], num_train * len(own) // len(asked))
+    sample = sorted(train)[:: 1 + len(train) // MAX_SAMPLE]
+    usual = find_twins(sample, train, REPEATED)
+    excess = compute_share_difference_interval(
+        (len(twins), len(own)), (len(usual), len(sample)), CONFIDENCE
+    )
+    num_excess = int(max(excess.low, 0.0) * len(asked))
+    originals = {own[number]: twin.text for number, twin in twins.items()}
+    ids = find_ids(rows, "normal", originals.values(), [split])
+    repeats = asked[asked["normal"].isin(list(originals))].head(num_excess)
+    counts = f"{len(twins)} of {len(own)} are so close, {len(usual)} of {len(sample)} of train"
+    return {
+        row: f"much like {ids[originals[text]]} of the same split ({counts})"
+        for row, text in repeats.itertuples(index=False, name=None)
     }
 
 

@@ -7,8 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from plumbline.tasks.text_classification.data.label_sets import split_labels
-from plumbline.tasks.text_classification.models.label_decisions import encode_sets
+from plumbline.tasks.text_classification.data.label_sets import mark_labels, split_labels
 from plumbline.tasks.text_classification.models.texts import LabelledTexts
 from plumbline.tasks.text_classification.predictor import EncodedText
 
@@ -86,7 +85,8 @@ def encode_split(
     def encode_parts() -> Iterator[Part]:
         for texts, labels in split.iterate_rows():
             if split.has_sets:
-                targets = encode_sets([split_labels(text) for text in labels], classes)
+                sets = [split_labels(text) for text in labels]
+                targets = mark_labels(sets, classes).astype(np.float32)
             else:
                 targets = np.array([index[label] for label in labels])
             yield encoder.encode_texts(texts), targets

@@ -4,8 +4,6 @@ Targets say which of both it is: class indices (rows,), or ones where a row has 
 (rows, classes). Of sets, each label is a decision of its own.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
 EVEN = 0.5  # the threshold of a label whose rows are too few to choose another one
@@ -58,18 +56,6 @@ def find_equal(answers: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return for which rows two arrays of answers, or of answers and targets, are the same."""
     equal: np.ndarray = answers == others
     return np.asarray(equal.all(axis=1)) if equal.ndim == 2 else equal
-
-
-def encode_sets(sets: Sequence[Sequence[str]], classes: Sequence[str]) -> np.ndarray:
-    """Return ones where a row has a label (rows, classes), float32.
-
-    Labels that are not among `classes` are left out.
-    """
-    index = {label: number for number, label in enumerate(classes)}
-    targets = np.zeros((len(sets), len(classes)), np.float32)
-    for row, labels in enumerate(sets):
-        targets[row, [index[label] for label in labels if label in index]] = 1
-    return targets
 
 
 def choose_label_thresholds(probabilities: np.ndarray, targets: np.ndarray) -> list[float]:

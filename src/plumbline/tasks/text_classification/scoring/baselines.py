@@ -72,9 +72,7 @@ class SetBaseline(FrequencyBaseline):
 
     def __init__(self, counts: Counter[str], *, draws: bool, label: str | None = None) -> None:
         super().__init__(counts, draws=draws, label=label)
-        rows: Counter[str] = Counter()
-        for text, count in counts.items():
-            rows.update(dict.fromkeys(split_labels(text), count))
+        rows = _count_each_label(counts)
         total = counts.total()
         self._scores = [
             {"label": label, "score": count / total}
@@ -136,9 +134,7 @@ def compute_bound(params: TextParams, examples: Path, split: str) -> Bound:
 
 def _find_overlap(counts: Counter[str]) -> str:
     """Return the set that shares most with all rows: of the most frequent labels, the best few."""
-    rows: Counter[str] = Counter()
-    for text, count in counts.items():
-        rows.update(dict.fromkeys(split_labels(text), count))
+    rows = _count_each_label(counts)
     ranked = sorted(rows, key=lambda label: (-rows[label], label))
     truth = [split_labels(text) for text in counts]
     weights = np.array(list(counts.values()))
@@ -153,6 +149,14 @@ def _find_overlap(counts: Counter[str]) -> str:
         if shared > most:
             best, most = join_labels(answer), shared
     return best
+
+
+def _count_each_label(counts: Counter[str]) -> Counter[str]:
+    """Count the rows that have each label, of the rows that have each set."""
+    rows: Counter[str] = Counter()
+    for text, count in counts.items():
+        rows.update(dict.fromkeys(split_labels(text), count))
+    return rows
 
 
 def _sum_costs(counts: Counter[str], answer: str, costs: Costs) -> float:

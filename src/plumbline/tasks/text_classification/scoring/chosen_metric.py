@@ -13,6 +13,7 @@ import numpy as np
 from plumbline.contract.records import Scores
 from plumbline.statistics import influence
 from plumbline.statistics.intervals import compute_proportion_interval
+from plumbline.tasks.text_classification.data.label_sets import mark_labels
 
 LabelSets = Sequence[tuple[str, ...]]
 
@@ -132,15 +133,6 @@ def list_labels(label_sets: LabelSets) -> list[str]:
     if not names:
         raise ValueError("no row has a label")
     return names
-
-
-def mark_labels(label_sets: LabelSets, names: Sequence[str]) -> np.ndarray:
-    """Return which of the labels `names` each row has [N, len(names)]; others are left out."""
-    index = {name: number for number, name in enumerate(names)}
-    flags = np.zeros((len(label_sets), len(names)), bool)
-    for row, labels in enumerate(label_sets):
-        flags[row, [index[label] for label in labels if label in index]] = True
-    return flags
 
 
 def _average(values: Iterable[np.ndarray]) -> np.ndarray:

@@ -8,9 +8,10 @@ Shapes: N examples, K classes. Probabilities are [N, K]; their columns are the s
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
@@ -20,7 +21,7 @@ from plumbline.tasks.text_classification.data import (
     read_label_sets,
     read_split,
 )
-from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels
+from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels, mark_labels
 from plumbline.tasks.text_classification.scoring.answers import ClassAnswers, collect_answers
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
     LabelAnswers,
@@ -28,11 +29,7 @@ from plumbline.tasks.text_classification.scoring.chosen_metric import (
     add_metric,
     compute_jaccard,
     list_labels,
-    mark_labels,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ALL_CLASSES = 1_000_000  # a champion may know more classes than today's train split has
 NUM_STEPS = 20
@@ -73,7 +70,7 @@ def score(
     if answers.doubt:
         certainty = -(answers.doubt["epistemic"] + answers.doubt["aleatoric"])
     tables = {
-        "confusion": build_frame(decisions),
+        "confusion": pd.DataFrame(decisions),
         "confused": count_confusions(decisions["actual"], decisions["predicted"]),
         "per_class": compute_per_label(actual, given),
         "reliability": compute_reliability(answers.confidence, hits),
@@ -87,13 +84,13 @@ def score(
     return add_metric(scores, labels, chosen) if chosen else scores
 
 
-def compute_per_label(actual: LabelSets, given: LabelSets) -> "pd.DataFrame":
+def compute_per_label(actual: LabelSets, given: LabelSets) -> pd.DataFrame:
     """Precision, recall and F1 of every class in the split, with the counts they come from."""
     names = list_labels(actual)
     truth, answered = (mark_labels(labels, names) for labels in (actual, given))
     right = (truth & answered).sum(axis=0)
     num_rows, num_answers = truth.sum(axis=0), answered.sum(axis=0)
-    return build_frame(
+    return pd.DataFrame(
         {
             "label": names,
             "num_rows": num_rows,
@@ -107,9 +104,9 @@ def compute_per_label(actual: LabelSets, given: LabelSets) -> "pd.DataFrame":
     )
 
 
-def count_confusions(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame":
+def count_confusions(actual: np.ndarray, predicted: np.ndarray) -> pd.DataFrame:
     """Count the pairs of classes that are mistaken for each other most often."""
-    pairs = build_frame({"actual": actual, "predicted": predicted})[actual != predicted]
+    pairs = pd.DataFrame({"actual": actual, "predicted": predicted})[actual != predicted]
     counts = pairs.value_counts(sort=False).rename("num_rows").reset_index()
     order: pd.DataFrame = counts.sort_values(
         ["num_rows", "actual", "predicted"], ascending=[False, True, True]
@@ -117,7 +114,7 @@ def count_confusions(actual: np.ndarray, predicted: np.ndarray) -> "pd.DataFrame
     return order.head(NUM_STEPS).reset_index(drop=True)
 
 
-def compute_reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
+def compute_reliability(confidence: np.ndarray, hits: np.ndarray) -> pd.DataFrame:
     """Mean confidence and accuracy in bins of equal width; empty bins are left out."""
     bins = calibration.assign_bins(confidence)
     columns: dict[str, list[Any]] = {"confidence": [], "accuracy": [], "num_rows": []}
@@ -126,10 +123,10 @@ def compute_reliability(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFra
         columns["confidence"].append(confidence[in_bin].mean())
         columns["accuracy"].append(hits[in_bin].mean())
         columns["num_rows"].append(in_bin.sum())
-    return build_frame(columns)
+    return pd.DataFrame(columns)
 
 
-def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataFrame":
+def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> pd.DataFrame:
     """Accuracy of the answers that are kept when the least confident go to a person.
 
     `confidence` may be any number that is greater for a more certain answer.
@@ -140,7 +137,7 @@ def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataF
     shares = np.linspace(1, 0, NUM_STEPS, endpoint=False)
     num_kept = np.unique(np.ceil(shares * hits.size).astype(int))[::-1]
     num_right = np.cumsum(hits[order])
-    return build_frame(
+    return pd.DataFrame(
         {
             "coverage": num_kept / hits.size,
             "accuracy": num_right[num_kept - 1] / num_kept,
@@ -150,7 +147,7 @@ def compute_risk_coverage(confidence: np.ndarray, hits: np.ndarray) -> "pd.DataF
 
 
 def summarise(
-    per_example: dict[str, np.ndarray], tables: dict[str, "pd.DataFrame"]
+    per_example: dict[str, np.ndarray], tables: dict[str, pd.DataFrame]
 ) -> dict[str, float]:
     """Return the metrics that rows with one class and with sets of labels both have."""
     hits = per_example["accuracy"]
@@ -210,10 +207,3 @@ def _select_chances(actual: np.ndarray, probabilities: np.ndarray, names: list[s
     index = {name: number for number, name in enumerate(names)}
     columns = np.array([index.get(label, -1) for label in actual])
     return np.where(columns < 0, 0.0, probabilities[np.arange(len(actual)), columns])
-
-
-def build_frame(columns: dict[str, Any]) -> "pd.DataFrame":
-    """Return a table of `columns`; pandas is imported where it is needed."""
-    import pandas as pd
-
-    return pd.DataFrame(columns)
