@@ -165,11 +165,6 @@ def test_the_other_text_of_a_case_does_not_have_its_label_among_others() -> None
     assert {addition.expected for addition in additions} == {"c"}
 
 
-def test_a_text_with_little_of_its_class_is_not_typical() -> None:
-    similarity = np.array([[0.19, 0.0], [0.21, 0.0]])
-    assert class_profiles.find_typical_classes(similarity).tolist() == [-1, 0]
-
-
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
     rows = read_rows(examples, "test")
     rows["text"] = rows["text"].str.upper().str.split().str[:2].str.join(" ")

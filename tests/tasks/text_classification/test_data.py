@@ -128,14 +128,6 @@ def test_manifest_and_examples_hold_every_row_once(folder: Path) -> None:
         ]
 
 
-def test_the_same_source_gives_the_same_bytes(folder: Path) -> None:
-    (folder / "a.csv").write_text(CSV)
-    run_ingest(make_params("a.csv"), folder / "one")
-    run_ingest(make_params("a.csv"), folder / "two")
-    for path in (folder / "one").iterdir():
-        assert path.read_bytes() == (folder / "two" / path.name).read_bytes()
-
-
 @pytest.mark.parametrize(
     ("raw", "message"),
     [
@@ -206,13 +198,6 @@ def test_labels_lose_their_blanks_and_equal_numbers_are_one(folder: Path) -> Non
     assert {row["label"] for row in rows} == {"5", "6"}
     assert facts["changed"]["label_respelled"]["found"] == {"5.0": 15, " 5": 15}
     assert "labels '5', '5.0' are equal as numbers and are one class, '5'" in facts["notices"]
-
-
-def test_nulls_can_be_refused(folder: Path) -> None:
-    policies = REFUSE_NULLS
-    assert "a.csv:62: the label is null-like ('NA')" in expect_refusal(
-        CSV + "hi,NA\n", folder, policies=policies
-    )
 
 
 def test_stray_bytes_are_read_as_windows_1252_and_counted(folder: Path) -> None:
@@ -300,11 +285,6 @@ def test_an_unpaired_surrogate_counts_as_decoded(folder: Path) -> None:
     _, rows = ingest_bytes(lines + '{"text": "odd \\ud83d end", "label": "a"}\n', folder, "a.jsonl")
     assert rows[-1]["decoded"]
     assert read_texts(folder / "out")["a.jsonl:61"] == "odd ? end"
-
-
-def test_too_many_labels_are_refused(folder: Path) -> None:
-    raw = "text,label\n" + "".join(f"text {number},{number / 7}\n" for number in range(20_100))
-    assert "more than 20,000 different labels" in expect_refusal(raw, folder)
 
 
 def test_metadata_follows_each_row(folder: Path) -> None:

@@ -4,7 +4,6 @@ import random
 import re
 import time
 from collections import Counter
-from pathlib import Path
 from typing import get_args
 
 import pandas as pd
@@ -12,8 +11,6 @@ import pytest
 from tests.support.batches import store_table
 from tests.support.dirty_texts import make_values
 
-from plumbline.contract.errors import ParamsError
-from plumbline.contract.params_file import read_params
 from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
 from plumbline.tasks.text_classification.expectations import (
@@ -34,20 +31,7 @@ from plumbline.tasks.text_classification.expectations.findings import make_excer
 from plumbline.tasks.text_classification.expectations.text_rows import name_metadata
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 
-WORDS = [
-    "lorem",
-    "ipsum",
-    "dolor",
-    "sit",
-    "amet",
-    "elitr",
-    "sed",
-    "diam",
-    "nonumy",
-    "eirmod",
-    "tempor",
-    "invidunt",
-]
+WORDS = [f"word{number}" for number in range(12)]
 
 
 def make_rows(*values: tuple[str, str, str]) -> pd.DataFrame:
@@ -86,18 +70,6 @@ def test_one_greeting_that_two_small_files_share_is_accepted() -> None:
         return round((1 - check.expectation.options["mostly"]) * num_rows)
 
     assert [count_allowed(num_rows) for num_rows in (60, 1000)] == [3, 12]
-
-
-def test_a_warning_for_a_check_that_does_not_exist_names_the_nearest(tmp_path: Path) -> None:
-    from ruamel.yaml import YAML
-
-    values = make_values("x.csv")
-    values["validation"]["warnings"] = ["duplicate"]
-    with (tmp_path / "params.yaml").open("w", encoding="utf-8") as file:
-        YAML(typ="safe").dump(values, file)
-
-    with pytest.raises(ParamsError, match=r"validation\.warnings\.0.*did you mean duplicates"):
-        read_params(tmp_path / "params.yaml", lambda name: TextParams)
 
 
 def test_copies_count_within_a_split_and_under_one_label() -> None:
@@ -142,25 +114,6 @@ def test_leaks_are_exact_or_near_but_not_both() -> None:
     }
 
 
-@pytest.mark.slow
-def test_near_duplicates_are_found_among_many_and_nothing_else_is() -> None:
-    rng = random.Random(7)
-    known = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(1500)]
-    near = [
-        text[:30] + "#" + text[31:] for text in known[:250]
-    ]  # 3 of 58 3-grams changed: similarity 55/61
-    far = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=60)) for _ in range(500)]
-    rows = make_batches(
-        *[("train", text, "x") for text in known], *[("test", text, "x") for text in near + far]
-    )
-
-    findings = duplicates.find_near_leaks(rows, "test", ["train"])
-
-    assert len(findings) >= 245
-    assert all(f" f:{row - 1500}" in value for row, value in findings.items())
-    assert sum("% similar to" in finding for finding in findings.values()) >= 245
-
-
 def _exchange_a_word(text: str) -> str:
     words = text.split()
     words[len(words) // 2] = "zebra"
@@ -189,15 +142,6 @@ def test_some_test_rows_in_train_with_a_word_changed_are_found() -> None:
 
     assert len(near) > 0.03 * len(test)
     assert all("a word apart from f:" in finding for finding in near.values())
-
-
-def test_texts_that_resemble_each_other_everywhere_are_no_leak() -> None:
-    texts = _draw_similar_texts(2000)
-    rows = [("test" if number < 500 else "train", t, "x") for number, t in enumerate(texts)]
-
-    near = duplicates.find_near_leaks(make_batches(*rows), "test", ["train"])
-
-    assert not any("apart from" in finding for finding in near.values())
 
 
 def test_a_class_that_a_held_out_split_lacks_is_named_for_its_train_rows() -> None:

@@ -139,12 +139,6 @@ def test_lists_of_dates_and_whole_numbers_are_as_single_ones(folder: Path) -> No
         _ingest(_make_params("a.parquet", label_separator="|"))
 
 
-def test_no_label_is_written_in_any_case(folder: Path) -> None:
-    _write_csv(["|".join(labels) or "(None)" for labels in SETS])
-    _, manifest = _ingest(_make_params("a.csv", label_separator="|"))
-    assert manifest["label"].tolist() == EXPECTED
-
-
 def test_splits_are_not_divided_by_one_of_several_labels() -> None:
     values = SHIPPED.model_dump(mode="json")
     values["data"]["columns"]["label"] = ["billing", "refund"]
@@ -199,9 +193,3 @@ def test_jaccard_and_several_labels_need_sets() -> None:
         values[section] |= change
         with pytest.raises(ValidationError, match="label_separator"):
             TextParams.model_validate(values)
-
-
-def test_params_of_rows_with_one_label_are_as_they_were() -> None:
-    columns = SHIPPED.model_dump(mode="json")["data"]
-    assert "label_separator" not in columns["columns"]
-    assert "max_labels" not in columns["generated"]

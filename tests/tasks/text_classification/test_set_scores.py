@@ -22,7 +22,6 @@ from plumbline.tasks.text_classification.data.label_sets import serialize_labels
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.scoring.answers import collect_answers
 from plumbline.tasks.text_classification.scoring.baselines import SetBaseline
-from plumbline.tasks.text_classification.scoring.chosen_metric import compute_jaccard
 
 NAMES = sorted(WORDS)
 GENERATED = {"num_rows": 2000, "label_noise": 0.1, "drift": 0.0, "max_labels": 3}
@@ -71,11 +70,6 @@ def test_metrics_agree_with_sklearn(trained: Path, texts: list[str]) -> None:
     for metric, value in expected.items():
         chosen = scoring.score(trained / layout.EXAMPLES, "test", tagger, {"metric": metric})
         assert chosen.metrics[metric] == pytest.approx(value)
-
-
-def test_jaccard_of_two_empty_sets_is_1() -> None:
-    sets = [(), ("a",), ("a", "b")]
-    assert compute_jaccard(sets, [(), (), ("b", "c")]).tolist() == [1, 0, 1 / 3]
 
 
 def test_a_model_of_one_class_is_scored_as_one_of_sets_of_one(trained: Path) -> None:

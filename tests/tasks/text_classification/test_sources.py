@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
-from tests.support.small_sources import CSV, LINES, ROWS
+from tests.support.small_sources import CSV, ROWS
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.loading import load_params
@@ -48,25 +48,6 @@ def sha256(text: str) -> str:
 
 def list_splits(rows: list[dict[str, Any]], prefix: str) -> set[str]:
     return {row["split"] for row in rows if row["id"].startswith(prefix)}
-
-
-def test_a_pattern_reads_its_files_in_order(folder: Path) -> None:
-    (folder / "b.csv").write_text("text,label\n" + "".join(LINES[30:]))
-    (folder / "a.csv").write_text("text,label\n" + "".join(LINES[:30]))
-    facts, rows = run_ingest(make_params("*.csv"), folder)
-    assert [row["id"] for row in rows] == [
-        f"{name}.csv:{line}" for name in "ab" for line in range(2, 32)
-    ]
-    assert [source["name"] for source in facts["sources"]] == ["a.csv", "b.csv"]
-    assert facts["sources"][0]["sha256"] == sha256((folder / "a.csv").read_text())
-
-
-def test_files_with_one_name_are_distinguished_by_their_path(folder: Path) -> None:
-    for name in ("x", "y"):
-        (folder / name).mkdir()
-        (folder / name / "a.csv").write_text(CSV)
-    _, rows = run_ingest(make_params("**/a.csv"), folder)
-    assert {row["id"].partition(":")[0] for row in rows} == {"x/a.csv", "y/a.csv"}
 
 
 def test_given_splits_are_kept_and_validation_is_taken_out_of_train(folder: Path) -> None:
@@ -109,16 +90,6 @@ def test_pinned_digests_are_checked(folder: Path) -> None:
         run_ingest(make_params("a.csv", **{"b.csv": sha256(CSV)}), folder)
     with pytest.raises(ParamsError, match=r"b\.csv: not a file of data.source"):
         run_ingest(make_params("generated", **{"b.csv": sha256(CSV)}), folder)
-
-
-def test_a_hub_data_set_keeps_its_own_splits(folder: Path) -> None:
-    (folder / "set").mkdir()
-    for split in ("train", "test"):
-        (folder / "set" / f"{split}.csv").write_text(CSV)
-    facts, rows = run_ingest(make_params("hf://./set"), folder)
-    assert list_splits(rows, "test:") == {"test"}
-    assert list_splits(rows, "train:") == {"train", "validation"}
-    assert facts["rows_read"] == 120
 
 
 def test_a_hub_data_set_brings_its_own_splits(folder: Path) -> None:

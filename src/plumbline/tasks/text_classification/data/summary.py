@@ -86,7 +86,9 @@ class Summary:
             if not self.splits[split]:
                 yield f"no row in {split}; check data.split, and how similar the rows are"
         num_whole = sum(map(_is_whole_number, self.classes))
-        if 0 < num_whole < len(self.classes):
+        if num_whole == len(self.classes):
+            yield "labels are whole numbers; they are taken as names of classes, without order"
+        elif num_whole:
             yield (
                 f"{num_whole} of {len(self.classes)} labels are whole numbers, the others are "
                 "words; does one file number its classes?"
