@@ -80,10 +80,3 @@ def test_a_misspelt_field_is_not_taken_for_one_left_out(command: list[str]) -> N
     assert "no input is called 'q_inductors'; expected some of kind, pass_hz" in str(
         result.exception
     )
-
-
-def test_a_row_that_cannot_be_meant_is_one_sentence(command: list[str]) -> None:
-    row = json.loads(command[1]) | {"order": 4}
-    result = CliRunner().invoke(app, [command[0], json.dumps(row)])
-    assert result.exit_code != 0
-    assert "order" in str(result.exception or result.output)
