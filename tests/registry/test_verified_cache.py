@@ -513,7 +513,8 @@ def test_keys_that_are_none_are_reported(here: Path, keys: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (b"[]", "names no digests"),
+        (b"[]", "is damaged: list indices"),
+        (b"{}", "is damaged: 'digests'"),
         (b'{"digests": {"bundle": NaN}}', "is damaged: NaN"),
         (b"", "is damaged: not valid JSON"),
     ],

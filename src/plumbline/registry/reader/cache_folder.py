@@ -22,8 +22,6 @@ IDLE_S = 86_400.0  # within a day a champion may come back, and is not fetched a
 class KeptVersion:
     """The last copy that an address led to."""
 
-    uri: str
-    registry: str
     version: str
     bundle: str
     golden: str
@@ -76,10 +74,10 @@ class CacheFolder:
         with self._explain_failures():
             os.utime(folder)
 
-    def remember(self, kept: KeptVersion) -> None:
+    def remember(self, uri: str, registry: str, kept: KeptVersion) -> None:
         """Record which copy an address leads to now."""
         with self._explain_failures():
-            write_json(self._locate_record(kept.uri, kept.registry), asdict(kept))
+            write_json(self._locate_record(uri, registry), asdict(kept))
 
     def find_record(self, uri: str, registry: str) -> KeptVersion | None:
         """What was recorded of an address; None where there is no record, or it is damaged."""

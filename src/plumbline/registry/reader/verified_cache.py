@@ -78,9 +78,8 @@ class VerifiedModelCache:
     def keep(self, copy: CachedVersion) -> None:
         """Remember `copy`, which answers well, for when the registry is unreachable."""
         golden = digest_path(copy.golden)
-        self._cache.remember(
-            KeptVersion(self._uri, describe_registry(), copy.version, copy.bundle, golden)
-        )
+        kept = KeptVersion(copy.version, copy.bundle, golden)
+        self._cache.remember(self._uri, describe_registry(), kept)
 
     def fetch_latest_or_kept(self) -> CachedVersion:
         """Fetch the latest version; while the registry is unreachable, give what was kept.
