@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from plumbline_consult.agents import AgentEntry, AgentsFile
+from plumbline_consult.chat_protocol import AgentError, Messages, Reason, Reply
 from plumbline_consult.endpoint import EndpointClient
 from plumbline_consult.prompts import build_messages, extract_answer, extract_confidence
-from plumbline_consult.replies import AgentError, Messages, Reason, Reply
 
 FIRST_WAIT_S = 0.5
 Normalise = Callable[[str], str]

@@ -2,12 +2,45 @@
 
 import json
 import math
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
+from plumbline.process.visible_text import show_line
 from plumbline_consult.agents import AgentEntry
-from plumbline_consult.replies import AgentError, Messages, Reply
 
 CHARS_OF_TOKEN = 4  # of English text, where a server does not say how many tokens it read
+MAX_SHOWN_CHARS = 200
+
+Reason = Literal["timeout", "rate-limit", "unavailable", "refused", "not-found", "protocol"]
+Messages = list[dict[str, str]]  # of role and content, as the protocol sends them
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The text that an agent wrote, and the tokens that are billed."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    is_truncated: bool  # the text ends at the limit of tokens
+
+
+class AgentError(Exception):
+    """An agent gave no answer; the text says why, without a secret."""
+
+    def __init__(
+        self, reason: Reason, message: str, *, may_retry: bool = False, retry_after_s: float = 0.0
+    ) -> None:
+        super().__init__(message)
+        self.reason = reason
+        self.may_retry = may_retry
+        self.retry_after_s = retry_after_s
+
+
+def clean_text(text: str, limit: int = MAX_SHOWN_CHARS) -> str:
+    """One line that a terminal can show, without blanks that follow each other; the rest is cut."""
+    line = " ".join(show_line(text[: 4 * limit]).split())
+    return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def build_body(agent: AgentEntry, messages: Messages) -> bytes:

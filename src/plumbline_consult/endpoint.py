@@ -7,8 +7,16 @@ import httpx2
 
 from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
-from plumbline_consult.chat_protocol import build_body, parse_reply, read_error_message
-from plumbline_consult.replies import AgentError, Messages, Reason, Reply, clean_text
+from plumbline_consult.chat_protocol import (
+    AgentError,
+    Messages,
+    Reason,
+    Reply,
+    build_body,
+    clean_text,
+    parse_reply,
+    read_error_message,
+)
 
 MAX_BODY = 1_000_000  # bytes; answers are recorded and shown to other agents
 MAX_ERROR_BODY = 20_000

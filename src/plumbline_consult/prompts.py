@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterable
 
 from plumbline_consult.agents import OTHERS, QUESTION, AgentEntry
-from plumbline_consult.replies import Messages
+from plumbline_consult.chat_protocol import Messages
 
 MAX_OTHER_CHARS = 500  # of one answer that is shown to another agent
-NO_OTHERS = "(no other answers)"
 NUMBER = re.compile(r"\s*[:=]?\s*([0-9]{1,3}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})\s*(%?)")
 PLACES = re.compile(f"{re.escape(QUESTION)}|{re.escape(OTHERS)}")
 
 
 def build_messages(agent: AgentEntry, question: str, others: list[str]) -> Messages:
     """Fill the agent's template; what is filled in is not searched for placeholders again."""
-    lines = "\n".join(f"- {answer}" for answer in others) or NO_OTHERS
+    lines = "\n".join(f"- {answer}" for answer in others) or "(no other answers)"
     values = {QUESTION: question, OTHERS: lines}
     text = PLACES.sub(lambda place: values[place[0]], agent.prompt)
     messages = [{"role": "user", "content": text}]

@@ -147,33 +147,17 @@ def test_no_agent_answers(desk: Desk) -> None:
 
 
 def test_what_an_agent_says_cannot_command_the_terminal(desk: Desk) -> None:
-    write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
-    for name in "abc":
-        desk.chat.scripts[name] = ["say \x1b[2Jgone\x07"]
-    result = desk.run("consult", "exact", "agents.yaml", QUESTION)
-    assert result.stdout == "\ufffd[2Jgone\ufffd\n"
-    assert "\x1b" not in result.stderr
-    assert desk.records[0]["answer"] == "\x1b[2Jgone\x07"
-
-
-def test_what_an_agent_says_cannot_command_the_terminal_in_json(desk: Desk) -> None:
     """JSON need not escape C1 controls (CSI as one character), nor what turns the line around."""
     write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
-    said = "é \x9b2Jgone\x1b[31m \u202e \U000e0001 😀"
+    said = "é \x9b2Jgone\x1b[31m \u202e \U000e0001 😀 Bearer [key]"
     for name in "abc":
-        desk.chat.scripts[name] = [f"say {said}"]
+        desk.chat.scripts[name] = [f"say {said.replace('[key]', KEY)}"]  # which is hidden
     result = desk.run("consult", "exact", "agents.yaml", QUESTION, "--json")
     assert result.stdout.rstrip("\n").isprintable()
     assert "é" in result.stdout
     assert json.loads(result.stdout)["answer"] == said
-
-
-def test_an_agent_that_repeats_its_key_in_an_answer(desk: Desk) -> None:
-    write_policy(desk.folder / "exact", ["a", "b", "c"], normalise="exact")
-    for name in "abc":
-        desk.chat.scripts[name] = [f"say your header was Bearer {KEY}"]
-    result = desk.run("consult", "exact", "agents.yaml", QUESTION)
-    assert result.stdout == "your header was Bearer [key]\n"
+    plain = desk.run("consult", "exact", "agents.yaml", QUESTION)
+    assert (plain.stdout + plain.stderr).replace("\n", "").isprintable()
 
 
 def test_a_key_that_is_not_set(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,22 +214,6 @@ def test_ctrl_c_ends_with_130_and_whole_records(desk: Desk) -> None:
     assert [record["agent"] for record in desk.records] == ["a"]
 
 
-def test_records_are_graded_into_training_data(desk: Desk) -> None:
-    rows = "".join(f"q{number},What is {number}?\n" for number in range(3))
-    (desk.folder / "asked.csv").write_text("question_id,question\n" + rows)
-    desk.chat.scripts["a"] = ["say 42"]
-    assert desk.consult("--file", "asked.csv", "--ask-all").exit_code == 0
-    assert desk.consult("Another question?").exit_code == 0  # not put to c
-    (desk.folder / "gold.csv").write_text("question_id,gold\nq0,42\nq1,7\nq8,1\n")
-    result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv")
-    assert result.exit_code == 0
-    with (desk.folder / "graded.csv").open(newline="") as file:
-        graded = list(csv.DictReader(file))
-    assert {(row["question_id"], row["gold"]) for row in graded} == {("q0", "42"), ("q1", "7")}
-    assert sorted(row["agent"] for row in graded) == ["a", "a", "b", "b", "c", "c"]
-    assert "questions without a gold answer: 2 (q2, " in result.stdout
-
-
 @pytest.mark.parametrize("name", ["graded.csv", "graded.jsonl", "graded.parquet"])
 def test_graded_records_are_what_the_task_reads(desk: Desk, name: str) -> None:
     desk.chat.scripts["b"] = ["say 42", "status 404"] * 15
@@ -290,11 +258,13 @@ def test_questions_that_were_not_put_to_all_are_left_out(desk: Desk) -> None:
     desk.consult("One?")
     desk.consult("Two?", "--ask-all")
     ids = dict.fromkeys(record["question_id"] for record in desk.records)
+    desk.consult("Three?", "--ask-all")
     text = "question_id,gold\n" + "".join(f"{name},42\n" for name in ids)
     (desk.folder / "gold.csv").write_text(text)
     result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv", "--out", "all.jsonl")
     assert "not put to every agent, left out: 1 (" in result.stdout
     assert "; set ask_all in agents.yaml" in result.stdout
+    assert "questions without a gold answer: 1 (" in result.stdout
     lines = (desk.folder / "all.jsonl").read_text().splitlines()
     assert {json.loads(line)["question"] for line in lines} == {"Two?"}
 
@@ -306,7 +276,8 @@ def test_an_id_of_two_questions_is_left_out_and_named(desk: Desk) -> None:
     for questions in ("q0,What is 1 + 1?", "q0,What is 6 * 7?\nq1,And 7?", "q1, and  7?"):
         (desk.folder / "asked.csv").write_text(f"question_id,question\n{questions}\n")
         assert desk.consult(*options).exit_code == 0
-    (desk.folder / "gold.csv").write_text("question_id,gold\nq0,42\nq1,7\n")
+    # q0 twice: the same number in another form
+    (desk.folder / "gold.csv").write_text('question_id,gold\nq0,"1,000"\nq0,1000.0\nq1,7\n')
     result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv")
     assert result.exit_code == 0
     with (desk.folder / "graded.csv").open(newline="") as file:
@@ -330,12 +301,3 @@ def test_gold_that_cannot_be_joined(desk: Desk, gold: str, words: str) -> None:
     result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv")
     assert words in str(result.exception)
     assert not (desk.folder / "graded.csv").exists()
-
-
-def test_gold_in_another_form_is_the_same(desk: Desk) -> None:
-    desk.consult(QUESTION, "--ask-all")
-    name = desk.records[0]["question_id"]
-    gold = f'question_id,gold\n{name},"1,000"\n{name},1000.0\n'
-    (desk.folder / "gold.csv").write_text(gold)
-    result = desk.run("grade", "consultations.jsonl", "--gold", "gold.csv")
-    assert result.exit_code == 0, result.exception

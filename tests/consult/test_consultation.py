@@ -1,6 +1,5 @@
 """A policy against real servers: cost, deadline, failures, several at once, a second round."""
 
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,14 +9,12 @@ from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import (
     QUESTION,
     build_file,
-    consult_by,
     consult_on,
     consult_once,
     describe_endpoint,
 )
 
-from plumbline_consult.course import Question, is_for_all, name_question
-from plumbline_consult.policy import Everyone
+from plumbline_consult.course import Question, is_for_all
 
 
 @pytest.fixture
@@ -67,16 +64,6 @@ def test_the_cap_of_evaluation_holds_live_too(chat: ChatServer, tmp_path: Path) 
     assert len(result.outcomes) == 2
 
 
-def test_everyone_is_asked_at_the_same_time(chat: ChatServer) -> None:
-    """Each waits for all three to have begun, so one after another would never end."""
-    chat.scripts |= {name: ["hold 42"] for name in "abc"}
-    file = build_file(list_agents(chat, "a", "b", "c"))
-    release_after(chat, 3)
-    (result,) = consult_by(Everyone(file, "number"), [QUESTION], file)
-    assert result.decision.answer == "42"
-    assert chat.most_running == 3
-
-
 @pytest.mark.parametrize(
     ("entry", "behaviour", "stated"),
     [
@@ -116,17 +103,6 @@ def test_a_policy_that_learned_no_confidences_is_told_none(
     assert [vote["share"] for vote in result.decision.votes] == [0.5, 0.5]
 
 
-def release_after(chat: ChatServer, num_requests: int) -> None:
-    """Let held requests be answered once a number of requests has arrived."""
-
-    def wait() -> None:
-        for _ in range(num_requests):
-            chat.arrived.acquire()
-        chat.release.set()
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
 @pytest.mark.parametrize("behaviour", ["silent", "drip"])
 def test_the_deadline_gives_the_best_answer_so_far(
     chat: ChatServer, tmp_path: Path, behaviour: str
@@ -139,16 +115,6 @@ def test_the_deadline_gives_the_best_answer_so_far(
     assert [outcome.agent for outcome in result.outcomes] == ["agent-a", "agent-b"]
     late = result.outcomes[-1]
     assert (late.answer, late.status) == ("", "timeout")
-
-
-def test_what_arrived_in_the_last_round_counts_at_the_deadline(
-    chat: ChatServer,
-) -> None:
-    chat.scripts |= {"a": ["silent"], "b": ["say 42"], "c": ["silent"]}
-    file = build_file(list_agents(chat, "a", "b", "c"), deadline_s=3.0)
-    (result,) = consult_by(Everyone(file, "number"), [QUESTION], file)
-    assert (result.decision.answer, result.ending) == ("42", "deadline")
-    assert sorted(outcome.agent for outcome in result.outcomes) == ["agent-a", "agent-b", "agent-c"]
 
 
 def test_an_attempt_that_is_too_slow_is_repeated(chat: ChatServer, tmp_path: Path) -> None:
@@ -210,8 +176,3 @@ def test_the_share_depends_on_the_question_alone() -> None:
     assert 120 < sum(chosen) < 290
     assert not any(is_for_all(question, 0.0) for question in questions)
     assert all(is_for_all(question, 1.0) for question in questions)
-
-
-def test_ids_of_questions_ignore_case_and_blanks() -> None:
-    assert name_question("What is 2?") == name_question(" what  IS 2?\n")
-    assert name_question("What is 2?") != name_question("What is 3?")

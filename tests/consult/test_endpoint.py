@@ -7,8 +7,8 @@ from tests.support.consulting.chat_server import ChatServer, run_chat_server
 
 from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
+from plumbline_consult.chat_protocol import AgentError, Reply
 from plumbline_consult.endpoint import EndpointClient
-from plumbline_consult.replies import AgentError, Reply
 
 KEY = "sk-live-0123456789abcdef"
 MESSAGES = [

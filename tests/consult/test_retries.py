@@ -30,30 +30,26 @@ def ask(chat: ChatServer, *behaviours: str, attempts: int = 3) -> AgentOutcome:
     return asyncio.run(run())
 
 
-def test_it_asks_again_until_there_is_an_answer(chat: ChatServer) -> None:
-    outcome = ask(chat, "status 500", "close-mid-body", "say 42")
-    assert (outcome.answer, chat.count("m")) == ("42", 3)
-
-
-def test_it_gives_up_after_the_last_attempt(chat: ChatServer) -> None:
-    outcome = ask(chat, "status 503", attempts=2)
-    assert (outcome.status, chat.count("m")) == ("unavailable", 2)
-
-
-def test_what_cannot_be_repaired_is_not_repeated(chat: ChatServer) -> None:
-    outcome = ask(chat, "status 400")
-    assert (outcome.status, chat.count("m")) == ("refused", 1)
+@pytest.mark.parametrize(
+    ("behaviours", "attempts", "status", "num_asked"),
+    [
+        (("status 500", "close-mid-body", "say 42"), 3, "answered", 3),
+        (("status 503",), 2, "unavailable", 2),
+        (("status 400",), 3, "refused", 1),
+        (("status 429 600",), 3, "rate-limit", 1),  # nobody waits beyond the deadline
+    ],
+)
+def test_it_asks_again_where_that_can_help(
+    chat: ChatServer, behaviours: tuple[str, ...], attempts: int, status: str, num_asked: int
+) -> None:
+    outcome = ask(chat, *behaviours, attempts=attempts)
+    assert (outcome.status, chat.count("m")) == (status, num_asked)
 
 
 def test_retry_after_is_the_least_that_is_waited(chat: ChatServer) -> None:
     outcome = ask(chat, "status 429 1", "say 42")
     assert outcome.answer == "42"
     assert outcome.seconds >= 1.0
-
-
-def test_nobody_waits_beyond_the_deadline(chat: ChatServer) -> None:
-    outcome = ask(chat, "status 429 600")
-    assert (outcome.status, chat.count("m")) == ("rate-limit", 1)
 
 
 def test_jitter_is_full_and_grows() -> None:

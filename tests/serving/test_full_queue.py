@@ -21,18 +21,13 @@ def server(registered: Lines) -> Iterator[Server]:
     ("old", "new", "status"),
     [
         (HOST, b"Host: evil.example\r\n", 421),
-        (HOST, b"Host: 10.0.0.1\r\n", 421),
         (ALLOWED, b"", 401),
-        (ALLOWED, ALLOWED.replace(b"Bearer ", b"Bearer x"), 401),
         (ALLOWED, ALLOWED.replace(b"Bearer", b"Basic"), 401),
         (ALLOWED, ALLOWED + b"Origin: https://evil.example\r\n", 403),
         (ALLOWED, ALLOWED + b"Content-Encoding: gzip\r\n", 415),
         (ALLOWED, ALLOWED + b"Origin: http://127.0.0.1\r\n", 429),
-        (HOST, HOST + b"X-Request-Id: a-7\r\n", 429),
         (b"/invocations", b"/nowhere", 429),
-        (b"/invocations", b"/%69nvocations", 429),
         (ALLOWED, ALLOWED + b"Expect: 100-continue\r\n", 429),
-        (ALLOWED, ALLOWED + b"Connection: Upgrade\r\nUpgrade: h2c\r\n", 429),
     ],
 )
 def test_a_full_queue_hides_no_other_error(
@@ -45,30 +40,11 @@ def test_a_full_queue_hides_no_other_error(
     got.check()
 
 
-def test_other_routes_are_answered_while_the_queue_is_full(server: Server) -> None:
-    (ready,) = send(server, PING)
-    assert ready.status == 200
-    (version,) = send(server, b"GET /version HTTP/1.1\r\n" + HOST + ALLOWED + b"\r\n")
-    assert version.status == 200
-
-
 def test_requests_in_one_read_are_answered_in_their_order(server: Server) -> None:
     wrong = WHOLE.replace(ALLOWED, b"")
     raw = WHOLE + PING + WHOLE + wrong + WHOLE + WHOLE + PING
     statuses = [got.status for got in send(server, raw, 7)]
     assert statuses == [429, 200, 429, 401, 429, 429, 200]
-
-
-def test_a_connection_ends_as_its_client_asks(server: Server) -> None:
-    for raw in (
-        WHOLE.replace(HOST, HOST + b"Connection: close\r\n"),
-        WHOLE.replace(b"HTTP/1.1", b"HTTP/1.0"),
-    ):
-        with socket.create_connection(("127.0.0.1", server.port), timeout=6000) as connection:
-            connection.sendall(raw)
-            (got,) = receive(connection, 1)
-            assert (got.status, got.headers["connection"]) == (429, "close")
-            assert connection.recv(1) == b""
 
 
 def as_length(body: bytes) -> tuple[bytes, bytes]:

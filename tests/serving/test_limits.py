@@ -9,7 +9,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 from tests.support.loopback import run_server
-from tests.support.serving.full import PING, WHOLE, full, receive, send
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
 
@@ -110,16 +109,3 @@ def test_beyond_the_limit_of_connections_a_request_is_refused(lines: Lines) -> N
                 stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             server.wait(lambda: server.ask("GET", "/ping")[0] == 503)
         server.wait(lambda: server.ask("GET", "/ping")[0] == 200)
-
-
-def test_a_refused_client_is_answered_on_its_connection_when_there_is_room(lines: Lines) -> None:
-    with (
-        full(lines) as (server, go),
-        socket.create_connection(("127.0.0.1", server.port), timeout=600) as connection,
-    ):
-        connection.sendall(WHOLE)
-        assert [got.status for got in receive(connection, 1)] == [429]
-        go.touch()
-        server.wait(lambda: send(server, WHOLE)[0].status == 200)
-        connection.sendall(WHOLE + PING)
-        assert [got.status for got in receive(connection, 2)] == [200, 200]

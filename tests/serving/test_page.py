@@ -84,21 +84,6 @@ def test_a_picture_is_shown_and_runs_nothing(lines: Lines, page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_the_page_tells_when_the_canary_answered(lines: Lines, page: Page) -> None:
-    with serving(lines, "--canary", "3=50%") as server:
-        page.goto(f"http://127.0.0.1:{server.port}/")
-        expect(page.locator("h1")).to_have_text("line")  # the page has filled in its example before
-        page.fill("#input", '{"x": 2}')
-        for _ in range(40):
-            page.evaluate("document.querySelector('#answer').replaceChildren()")
-            page.click("#send")
-            expect(page.locator("#answer .facts")).to_contain_text("answered")
-            if "the canary answered" in page.locator("#answer .facts").inner_text():
-                break
-        expect(page.locator("#answer")).to_contain_text("version 3")
-
-
-@pytest.mark.slow
 def test_a_token_unlocks_the_page(lines: Lines, page: Page, tmp_path: Path) -> None:
     token = tmp_path / "token"
     token.write_text("correct-horse-battery", encoding="utf-8")

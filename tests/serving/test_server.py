@@ -41,13 +41,6 @@ def test_every_layout_of_mlflows_contract(server: Server, body: dict) -> None:
     assert (headers["x-plumbline-version"], headers["x-plumbline-side"]) == ("1", "champion")
 
 
-def test_csv(server: Server) -> None:
-    status, _, raw = server.ask(
-        "POST", "/invocations", "x\r\n0\r\n1.5\r\n", content_type="text/csv; charset=utf-8"
-    )
-    assert (status, json.loads(raw)) == (200, {"predictions": [{"y": 1.0}, {"y": 4.0}]})
-
-
 def test_open_inference_protocol(server: Server) -> None:
     metadata = json.loads(server.ask("GET", "/v2/models/line")[2])
     assert metadata["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1]}]
@@ -312,15 +305,18 @@ def test_limits_that_are_given_replace_the_others() -> None:
     assert (limits.max_rows, limits.log_share, limits.queue_rows) == (7, 0.1, Limits.queue_rows)
 
 
-def test_beyond_loopback_a_token_is_required(lines: Lines) -> None:
-    with serving(lines, "--host", "0.0.0.0", ready=False) as server:  # noqa: S104
-        assert server.process.wait(timeout=READY_S) == 2
-    assert "add --token-file" in server.log.read_text()
-    assert "Traceback" not in server.log.read_text()
-
-
-def test_no_such_model(lines: Lines) -> None:
-    with serving(lines, uri="models:/nobody@champion", ready=False) as server:
-        assert server.process.wait(timeout=READY_S) == 1
-    assert "nobody" in server.log.read_text()
-    assert "Traceback" not in server.log.read_text()
+@pytest.mark.parametrize(
+    ("option", "uri", "status", "words"),
+    [
+        (("--host", "0.0.0.0"), "models:/line/1", 2, "add --token-file"),  # noqa: S104
+        ((), "models:/nobody@champion", 1, "nobody"),
+    ],
+)
+def test_a_server_that_may_not_or_cannot_serve_says_so(
+    lines: Lines, option: tuple[str, ...], uri: str, status: int, words: str
+) -> None:
+    with serving(lines, *option, uri=uri, ready=False) as server:
+        assert server.process.wait(timeout=READY_S) == status
+    said = server.log.read_text()
+    assert words in said
+    assert "Traceback" not in said

@@ -58,20 +58,24 @@ def test_a_version_that_was_replaced_while_the_body_came_does_not_pass_for_the_n
             assert (answer.status, json.loads(answer.read())) == (404, UNKNOWN)
 
 
-def test_if_a_version_is_not_what_was_registered_the_old_one_keeps_serving(lines: Lines) -> None:
+def test_an_alias_that_was_moved_or_deleted_by_hand_is_not_followed(lines: Lines) -> None:
     with serving(lines, "--limit", "poll_s=0.2") as server:
         with lines.here():
-            from plumbline.tracking import mlflow_client
-
-            # outside plumbline, without a journal entry
-            mlflow_client.connect().set_registered_model_alias("line", "champion", "2")
+            client = model_versions.connect_registry()
+            client.set_registered_model_alias("line", "champion", "2")  # without a journal entry
         try:
-            server.wait(lambda: server.metric("plumbline_swaps_total") > 0)
+            server.wait(lambda: server.metric('plumbline_swaps_total{outcome="refused"}') > 0)
             assert read_version(server) == "1"
-            assert "line version 1 keeps serving" in server.log.read_text()
+            client.delete_registered_model_alias("line", "champion")
+            said = "line version 1 keeps serving: models:/line@champion: no version has the alias"
+            server.wait(lambda: said in server.log.read_text())
+            assert server.metric("plumbline_registry_up ") == 1
+            assert read_version(server) == "1"
+            with serving(lines, ready=False) as again:
+                assert again.process.wait(timeout=READY_S) == 1
+                assert "no version has the alias champion" in again.log.read_text()
         finally:
-            with lines.here():
-                mlflow_client.connect().set_registered_model_alias("line", "champion", "1")
+            client.set_registered_model_alias("line", "champion", "1")
 
 
 def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: Path) -> None:
@@ -89,42 +93,6 @@ def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: 
         finally:
             shutil.rmtree(mlruns, ignore_errors=True)
             (tmp_path / "away").rename(mlruns)
-
-
-def test_without_the_alias_a_server_keeps_serving_and_none_starts(lines: Lines) -> None:
-    with serving(lines, "--limit", "poll_s=0.2") as server:
-        with lines.here():
-            client = model_versions.connect_registry()
-            client.delete_registered_model_alias("line", "champion")
-        try:
-            server.wait(lambda: server.metric('plumbline_swaps_total{outcome="refused"}') > 0)
-            assert server.metric("plumbline_registry_up ") == 1
-            assert read_version(server) == "1"
-            said = "line version 1 keeps serving: models:/line@champion: no version has the alias"
-            assert said in server.log.read_text()
-            with serving(lines, ready=False) as again:
-                assert again.process.wait(timeout=READY_S) == 1
-                assert "no version has the alias champion" in again.log.read_text()
-        finally:
-            client.set_registered_model_alias("line", "champion", "1")
-
-
-@pytest.mark.slow
-def test_a_version_that_differs_from_its_evaluation_never_serves(
-    lines: Lines, tmp_path: Path
-) -> None:
-    mlruns = lines.folder / "mlruns"
-    with serving(lines, "--limit", "poll_s=0.2", LINE_ELSEWHERE="1") as server:
-        lines.champion(MOODY)
-        server.wait(lambda: "answer to golden row 0 (y) differs" in server.log.read_text())
-        assert read_version(server) == "1"
-    mlruns.rename(tmp_path / "away")
-    try:
-        with serving(lines) as again:
-            assert read_version(again) == "1"  # the last that answered, not the last that was named
-    finally:
-        shutil.rmtree(mlruns, ignore_errors=True)
-        (tmp_path / "away").rename(mlruns)
 
 
 def test_a_version_whose_code_ends_the_process_never_serves(lines: Lines) -> None:

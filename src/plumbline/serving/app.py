@@ -26,9 +26,7 @@ from plumbline.serving.metrics import LATENCY, render_metrics
 from plumbline.serving.request_body import parse_body
 from plumbline.serving.request_log import RequestLog
 from plumbline.serving.responses import (
-    handle_http_exception,
-    handle_request_error,
-    handle_unexpected_error,
+    handle_error,
     make_answer_response,
     make_json_response,
     read_body,
@@ -68,9 +66,8 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
-    app.add_exception_handler(RequestError, handle_request_error)
-    app.add_exception_handler(HTTPException, handle_http_exception)
-    app.add_exception_handler(Exception, handle_unexpected_error)
+    for kind in (RequestError, HTTPException, Exception):
+        app.add_exception_handler(kind, handle_error)
     add_health_routes(app, router)
     _add_state_routes(app, router)
     _add_invocations_route(app, router, settings)

@@ -14,13 +14,7 @@ from typing import Any
 
 from plumbline.contract.task import Predictor
 from plumbline.serving import metrics
-from plumbline.serving.errors import (
-    BadRequestError,
-    DeadlineExceededError,
-    NotReadyError,
-    OverloadedError,
-    RequestError,
-)
+from plumbline.serving.errors import BadRequestError, OverloadedError, RequestError
 from plumbline.serving.inference_request import Columns, InferenceRequest
 from plumbline.serving.settings import Limits
 
@@ -74,8 +68,8 @@ class Batcher:
     async def answer(self, request: InferenceRequest, timeout_s: float) -> Columns:
         """Queue a request and return its answer. One that is cancelled is not computed.
 
-        Raises OverloadedError if the queue is full, DeadlineExceededError after `timeout_s`,
-        NotReadyError after `close`, or the RequestError that describes what the model raised.
+        Raises OverloadedError if the queue is full, RequestError after `timeout_s` (504), after
+        `close` (503), or with what the model raised.
         """
         queued = self._enqueue(request)
         self._num_unanswered += 1
@@ -83,7 +77,9 @@ class Batcher:
             async with asyncio.timeout(timeout_s):
                 return await queued.answer
         except TimeoutError:
-            raise DeadlineExceededError from None
+            raise RequestError(
+                504, "DEADLINE_EXCEEDED", "the answer was not ready before the deadline"
+            ) from None
         finally:
             self._num_unanswered -= 1
 
@@ -98,7 +94,7 @@ class Batcher:
 
     def _enqueue(self, request: InferenceRequest) -> QueuedRequest:
         if self._closed:
-            raise NotReadyError
+            raise RequestError(503, "NOT_READY", "the model is not ready")
         num_rows = self._queued_rows + request.num_rows
         if self.is_full or (self._queued_rows and num_rows > self._limits.queue_rows):
             raise OverloadedError

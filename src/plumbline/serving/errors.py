@@ -34,20 +34,6 @@ class OverloadedError(RequestError):
         super().__init__(429, "OVERLOADED", "too many requests are waiting; try again in a moment")
 
 
-class NotReadyError(RequestError):
-    """503: no model is loaded and checked, or the server is shutting down."""
-
-    def __init__(self) -> None:
-        super().__init__(503, "NOT_READY", "the model is not ready")
-
-
-class DeadlineExceededError(RequestError):
-    """504: the answer would come too late."""
-
-    def __init__(self) -> None:
-        super().__init__(504, "DEADLINE_EXCEEDED", "the answer was not ready before the deadline")
-
-
 def describe_error(error: Exception) -> str:
     """Describe an error of a model's code, or of the registry, in one line of the log."""
     return str(error) if isinstance(error, PlumblineError) else f"{type(error).__name__}: {error}"

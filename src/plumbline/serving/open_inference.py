@@ -37,7 +37,6 @@ MEDIA_TYPES = ("application/json", "application/octet-stream", "")  # the standa
 IGNORED = {
     "binary_data_output", "priority", "timeout", "sequence_id", "sequence_start", "sequence_end",
 }  # fmt: skip
-MAX_ID = 200  # characters
 MAX_RANK = 8  # dimensions of a shape
 
 
@@ -64,9 +63,12 @@ def parse_infer_body(
         )
     if body.get("model_name") not in (None, name):
         raise BadRequestError("model_name: expected that of the address, or none")
+    request_id = body.get("id")
+    if not isinstance(request_id, str | None):
+        raise BadRequestError("id: expected text")
     columns = _read_tensors(body.get("inputs"), signature, max_rows)
     request = build_request(columns, _read_params(body, signature), signature, max_rows)
-    return InferBody(request, _read_id(body), _read_outputs(body, signature))
+    return InferBody(request, request_id, _read_outputs(body, signature))
 
 
 def encode_infer_response(
@@ -108,15 +110,6 @@ def get_datatype(kind: Any) -> str:
     if isinstance(kind, Mapping) and kind.get("type") == "array":
         kind = kind.get("items", {}).get("type")
     return get_value_type(kind).tensor
-
-
-def _read_id(body: Mapping[str, Any]) -> str | None:
-    request_id = body.get("id")
-    if request_id is None:
-        return None
-    if not isinstance(request_id, str) or len(request_id) > MAX_ID:
-        raise BadRequestError(f"id: expected text of at most {MAX_ID} characters")
-    return request_id
 
 
 def _read_params(body: Mapping[str, Any], signature: Signature) -> dict[str, Any]:
@@ -164,9 +157,8 @@ def _read_tensor(tensor: Mapping[str, Any], kind: Any, where: str, max_rows: int
     if not isinstance(datatype, str) or datatype not in accepted:
         raise BadRequestError(f"{where}.datatype: expected {' or '.join(sorted(accepted))}")
     shape = _read_shape(tensor.get("shape"), where)
-    check_num_rows(
-        shape[0], max_rows
-    )  # a shape of few bytes may have rows of no values without end
+    # A shape of few bytes may have rows of no values without end.
+    check_num_rows(shape[0], max_rows)
     data = _flatten_data(tensor.get("data"), shape, where)
     if len(data) != math.prod(shape):
         raise BadRequestError(f"{where}.data: {len(data)} values do not match the shape")

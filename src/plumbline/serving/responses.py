@@ -72,25 +72,20 @@ def make_error_response(error: RequestError) -> Response:
     return Response(json.dumps(content), error.status, headers, "application/json")
 
 
-async def handle_request_error(request: Request, error: Exception) -> Response:
-    """Answer with a RequestError."""
-    assert isinstance(error, RequestError)  # noqa: S101  registered for it
-    return make_error_response(error)
+async def handle_error(request: Request, error: Exception) -> Response:
+    """Answer with an error: a RequestError, a route or method that is none, or a mistake of ours.
 
-
-async def handle_http_exception(request: Request, error: Exception) -> Response:
-    """Answer a request for a route or a method that does not exist."""
-    assert isinstance(error, HTTPException)  # noqa: S101  registered for it
-    code = ERROR_CODES.get(error.status_code, "BAD_REQUEST")
-    message = "no such route or method; see /openapi.json"
-    response = make_error_response(RequestError(error.status_code, code, message))
-    if error.headers and "Allow" in error.headers:
-        response.headers["allow"] = error.headers["Allow"]
-    return response
-
-
-async def handle_unexpected_error(request: Request, error: Exception) -> Response:
-    """Answer without details; uvicorn logs the traceback."""
+    uvicorn logs the traceback of the last.
+    """
+    match error:
+        case RequestError():
+            return make_error_response(error)
+        case HTTPException():
+            code = ERROR_CODES.get(error.status_code, "BAD_REQUEST")
+            message = "no such route or method; see /openapi.json"
+            response = make_error_response(RequestError(error.status_code, code, message))
+            response.headers.update(error.headers or {})
+            return response
     return make_error_response(
         RequestError(500, "INTERNAL", "internal server error; see the server's log")
     )

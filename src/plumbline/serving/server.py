@@ -17,7 +17,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.extensions import load_extensions
-from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.serving import log_format, request_log
 from plumbline.serving.disagreement_limit import find_disagreement_limit
 from plumbline.serving.settings import Settings
@@ -83,19 +83,19 @@ def _fetch_versions(settings: Settings) -> None:
         limit = find_disagreement_limit(settings, canary, champion)
     for routes in load_extensions("plumbline.routes"):
         routes.check(settings, champion)
-    _print_greeting(settings, champion)
+    _print_line(
+        f"{champion.name} version {champion.version} ({champion.bundle[:12]}) at "
+        f"http://{settings.host}:{settings.port}; Ctrl-C stops it"
+    )
     if limit:
-        print(  # noqa: T201  for a person
+        _print_line(
             f"canary: it may differ from the champion on {limit.share:.1%} of the rows "
-            f"({limit.reason})",
-            flush=True,
+            f"({limit.reason})"
         )
 
 
-def _print_greeting(settings: Settings, cached: CachedVersion) -> None:
-    url = f"http://{settings.host}:{settings.port}"
-    version = f"{cached.name} version {cached.version} ({cached.bundle[:12]})"
-    print(f"{version} at {url}; Ctrl-C stops it", flush=True)  # noqa: T201  for a person
+def _print_line(text: str) -> None:
+    print(text, flush=True)  # noqa: T201  for a person
 
 
 def _make_config(settings: Settings) -> uvicorn.Config:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from plumbline.process.visible_text import dump_visibly, show_line
 from plumbline_consult.calling import AgentOutcome
+from plumbline_consult.chat_protocol import clean_text
 from plumbline_consult.course import Course, describe_as_json
-from plumbline_consult.replies import clean_text
 
 MAX_ANSWER_CHARS = 60
 MAX_ID_CHARS = 40
