@@ -43,10 +43,9 @@ def find_findings(rows: pd.DataFrame, split: str) -> pd.Series:
     return list_findings(findings, rows)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("split", BEFORE)
-def test_rows_of_a_template_are_no_leak(split: str, seed: int) -> None:
-    rows = divide(fill_templates(3600, seed), seed)
+def test_rows_of_a_template_are_no_leak(split: str) -> None:
+    rows = divide(fill_templates(3600, 0), 0)
     findings = find_findings(rows, split)
     assert findings.notna().sum() < 0.01 * (rows["split"] == split).sum()
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data import digest_text
 from plumbline.tasks.text_classification.data.splits import (
-    describe_missing_classes,
     find_point,
     plan_splits,
 )
@@ -92,13 +91,6 @@ def test_only_what_is_not_given_is_carved_out_of_train() -> None:
         )
         == "train"
     )
-
-
-def test_a_class_that_a_split_lacks_is_reported() -> None:
-    classes = {"a": {"train": 3, "test": 1}, "b": {"train": 2}}
-    assert describe_missing_classes(classes, ["train", "test"]) == [
-        "classes without a row in test: 1 of 2 (b)"
-    ]
 
 
 def assign_classes(num_rows: int, num_classes: int, split: Split) -> dict[str, Counter[str]]:

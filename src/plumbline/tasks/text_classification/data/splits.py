@@ -15,7 +15,6 @@ from plumbline.tasks.text_classification.params import Split
 # (digest of the text, value of split.column, place) -> split
 AssignSplit = Callable[[str, str | None, str], str]
 AFTER_ALL_DAYS = "9999-99-99"
-NUM_SHOWN = 5  # how many classes a sentence names
 
 
 def plan_splits(
@@ -55,23 +54,6 @@ def find_point(split: Split, digest: str, group: str | None, place: str) -> floa
     if split.by == "group":
         digest = _hash_group(group, split, place)
     return int(digest[:13], 16) / 16**13
-
-
-def describe_missing_classes(
-    classes: Mapping[str, Mapping[str, int]], splits: Iterable[str]
-) -> list[str]:
-    """Return a sentence for each split that lacks classes."""
-    sentences = []
-    for split in splits:
-        missing = sorted(label for label, counts in classes.items() if not counts.get(split))
-        if missing:
-            shown = ", ".join(missing[:NUM_SHOWN])
-            more = ", ..." if len(missing) > NUM_SHOWN else ""
-            sentences.append(
-                f"classes without a row in {split}: "
-                f"{len(missing)} of {len(classes)} ({shown}{more})"
-            )
-    return sentences
 
 
 def _hash_group(group: str | None, split: Split, place: str) -> str:

@@ -9,7 +9,6 @@ from plumbline.contract.task import SPLITS
 from plumbline.sources.source_part import SourcePart
 from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.data.policies import PolicyCounts
-from plumbline.tasks.text_classification.data.splits import describe_missing_classes
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
@@ -93,8 +92,6 @@ class Summary:
                 f"{num_whole} of {len(self.classes)} labels are whole numbers, the others are "
                 "words; does one file number its classes?"
             )
-        filled = [split for split in SPLITS if self.splits[split]]
-        yield from describe_missing_classes(self.classes, filled)
 
     def _measure_noise(self, params: TextParams) -> dict[str, Any]:
         """The share of labels that are not the true ones, and so what a perfect model scores."""
