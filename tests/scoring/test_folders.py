@@ -98,6 +98,17 @@ def test_a_second_run_scores_only_what_changed(model: Model, given: Path, tmp_pa
     assert [name for name in NAMES if after[name] != before[name]] == [NAMES[0]]
 
 
+def test_answers_that_were_changed_are_not_kept(model: Model, given: Path, tmp_path: Path) -> None:
+    model.score_folder(given, tmp_path / "out")
+    changed = tmp_path / "out" / NAMES[0]
+    whole = changed.read_bytes()
+    changed.write_bytes(whole.replace(b"refund", b"refuse"))
+    with pytest.raises(DataError, match=f"{changed}: exists, and is not what this run writes"):
+        model.score_folder(given, tmp_path / "out")
+    model.score_folder(given, tmp_path / "out", overwrite=True)
+    assert changed.read_bytes() == whole
+
+
 def test_other_options_do_not_mix_with_earlier_answers(
     model: Model, given: Path, tmp_path: Path
 ) -> None:
@@ -113,9 +124,10 @@ def test_a_file_that_fails_is_named_and_the_others_are_kept(
     model: Model, given: Path, tmp_path: Path
 ) -> None:
     write(given / NAMES[1], {"txt": GOOD})
-    said = model.run(given, tmp_path / "out", code=1)
-    assert "1 of 3 files could not be scored; the others are kept" in said
-    assert f"{given / NAMES[1]}: missing column 'text' (did you mean txt?)" in said
+    with pytest.raises(DataError, match="1 of 3 files could not be scored; the others ") as error:
+        model.score_folder(given, tmp_path / "out")
+    said = f"{given / NAMES[1]}: missing column 'text' (did you mean txt?)"
+    assert said in str(error.value)
     assert not (tmp_path / "out" / LISTING).exists()
     write(given / NAMES[1], {"text": GOOD})
     assert "2 of the files were scored before" in model.run(given, tmp_path / "out")

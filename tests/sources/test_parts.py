@@ -186,7 +186,7 @@ class FailingFile(io.BytesIO):
         return super().readinto(buffer)
 
 
-@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl", "a.parquet", "a.feather"])
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.parquet", "a.feather"])
 def test_what_a_driver_raises_in_its_own_way_names_the_file(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -197,7 +197,6 @@ def test_what_a_driver_raises_in_its_own_way_names_the_file(
     pyarrow.feather.write_feather(table, "a.feather")
     Path("a.csv").write_text(CSV)
     Path("a.csv.gz").write_bytes(gzip.compress(CSV.encode()))
-    Path("a.jsonl").write_text('{"text": "hi", "label": "a"}\n')
     for content, reason in (
         (Path(name).read_bytes(), "the connection ended"),
         (None, "no access to https://host/x"),

@@ -63,14 +63,10 @@ def scan_yaml(path: Path) -> bool:
 
     Raises ParamsError with the line for what `load_yaml` raises it for.
     """
-    return _scan_once(_read_text(path, MAX_SCANNED_BYTES), path)
-
-
-@lru_cache(maxsize=4)
-def _scan_once(text: str, path: Path) -> bool:
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
+    text = _read_text(path, MAX_SCANNED_BYTES)
     try:
         _refuse_tricks(path, YAML(typ="safe").parse(text))
     except YAMLError as error:

@@ -5,7 +5,6 @@ import datetime
 import gzip
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,13 +22,8 @@ def encode_cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | dict):
-        return _encode_json(value)
+        return encode_json(value)
     return repr(value) if isinstance(value, float) else _convert_other(value)
-
-
-def encode_objects(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield each row as a JSON object."""
-    return map(_encode_json, rows)
 
 
 def encode_text(text: str, target: Path) -> bytes:
@@ -38,7 +32,8 @@ def encode_text(text: str, target: Path) -> bytes:
     return gzip.compress(raw, GZIP_LEVEL, mtime=0) if is_compressed(target.name) and raw else raw
 
 
-def _encode_json(value: Any) -> str:
+def encode_json(value: Any) -> str:
+    """Return a value as JSON; what JSON does not have is null or text."""
     try:
         return ENCODER.encode(value)
     except ValueError:

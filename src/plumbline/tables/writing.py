@@ -18,7 +18,7 @@ from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.formats import Table, find_kind
 from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tables.records import CHUNK_ROWS
-from plumbline.tables.values import encode_cell, encode_objects, encode_text
+from plumbline.tables.values import encode_cell, encode_json, encode_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,8 +116,8 @@ class JsonlWriter(TableWriter):
         else:
             rows = _build_objects({name: batch.get_column(name) for name in self._columns})
         pairs = zip(rows, added, strict=True)
-        lines = encode_objects(row | answer for row, answer in pairs)
-        return encode_text("".join(f"{line}\n" for line in lines), self._target)
+        lines = [encode_json(row | answer) + "\n" for row, answer in pairs]
+        return encode_text("".join(lines), self._target)
 
     def _refuse_answers(self, batch: Batch) -> None:
         for row, record in enumerate(batch.rows):
