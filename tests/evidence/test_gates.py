@@ -95,6 +95,7 @@ TEST_CHANGES = {
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 SELECTIVE = SelectiveAnswers(
     selection=Selection(0.9, 1000, 700, 4, 0.018),
+    num_unexpected=0,
     num_rows=1000,
     num_answered=690,
     num_wrong=9,
@@ -398,6 +399,7 @@ PLANTS = {
     ],
     "selective": [
         promise(selection=None),
+        promise(num_unexpected=1),  # against the threshold that validation gives
         promise(num_wrong=40, risk_interval=Interval(0.043, 0.078)),
         promise(num_answered=400, coverage_interval=Interval(0.37, 0.43)),
         promise(num_answered=0, num_wrong=0, risk_interval=None),

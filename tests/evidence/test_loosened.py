@@ -147,10 +147,6 @@ def test_no_share_of_validation_is_without_a_reference() -> None:
         assert keys - listed <= OF_THE_DATA
 
 
-def test_stricter_limits_are_not_listed() -> None:
-    assert find(**{"evaluation.confidence": 0.9999}) == {}
-
-
 @pytest.mark.parametrize("key", load_yaml(REFERENCE)["margins"])
 def test_margins_are_compared_as_they_are_where_the_metric_is_a_share(key: str) -> None:
     """For an error in units of the data, 2 may be strict."""

@@ -49,12 +49,6 @@ def test_the_spread_is_the_standard_deviation_of_a_sample() -> None:
         estimate_spread([0.9])
 
 
-def test_seeds_that_make_no_difference_widen_nothing() -> None:
-    rows = Interval(-0.01, 0.05)
-    reach = compute_seed_reach(SeedSpread(5, 0.9, 0.0), 0.95)
-    assert widen_interval(rows, 0.02, 0.02, reach) == pytest.approx(rows)
-
-
 def test_the_interval_lies_around_the_mean_of_the_seeds() -> None:
     assert widen_interval(Interval(0.02, 0.10), 0.06, 0.05, 0.03) == pytest.approx((0.0, 0.1))
 

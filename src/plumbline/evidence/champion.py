@@ -56,7 +56,9 @@ def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> Champion
         return None
     with open_version(f"models:/{name}/{entry.version}") as opened:
         journal_check.verify_digests(opened.registered, entry)
-        _refuse_other_task(opened.registered, task)
+        own = opened.registered.tags.get("plumbline.task", task.name)
+        if own != task.name:
+            raise PlumblineError(f"{opened.registered.label} is of the task {own}, not {task.name}")
         predictor = opened.load_predictor()
         evidence = opened.evidence
     require_format(opened.registered.label, evidence)
@@ -102,12 +104,6 @@ def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:
     if limits.get("metric") != task.chosen.get("metric"):
         return False
     return all(limits.get(key) == value for key, value in task.chosen.items())
-
-
-def _refuse_other_task(version: RegisteredVersion, task: Task[Any]) -> None:
-    name = version.tags.get("plumbline.task", task.name)
-    if name != task.name:
-        raise PlumblineError(f"{version.label} is of the task {name}, not {task.name}")
 
 
 def _list_changes(

@@ -71,16 +71,17 @@ def build_evidence(
 
 def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, Any]:
     """Build the evidence of an evaluation that came to no verdict."""
-    evidence = {
-        "format": FORMAT,
-        "task": task.name,
-        "model": params.registry.model,
-        "verdict": "error",
-        "summary": reason,
-        "gates": [],
-        "lineage": collect_lineage(),
-    }
-    return seal_evidence(evidence)
+    return seal_evidence(
+        {
+            "format": FORMAT,
+            "task": task.name,
+            "model": params.registry.model,
+            "verdict": "error",
+            "summary": reason,
+            "gates": [],
+            "lineage": collect_lineage(),
+        }
+    )
 
 
 def seal_evidence(evidence: dict[str, Any]) -> dict[str, Any]:

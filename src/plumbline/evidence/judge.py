@@ -138,7 +138,7 @@ def _read_candidate(measured: Measurements, params: Params, name: str) -> Candid
     kind: Kind = "seed" if len(trainings) > 1 else "candidate"
     seeds = []
     for seed, bundle in trainings.items():
-        answers = name_answers(name, seed) if kind == "seed" else name
+        answers = name_answers(name, f"seed{seed}") if kind == "seed" else name
         validation, test = table[kind, answers, "validation"], table[kind, answers, "test"]
         seeds.append(SeedScores(seed, bundle, validation, test))
     return build_candidate(

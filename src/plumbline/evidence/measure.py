@@ -35,13 +35,10 @@ from plumbline.evidence.scores import (
     ScoreTable,
     check_rows,
     name_answers,
-    name_form,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
-
-NOT_SCORED = Scores({}, {})  # the test split, inside an experiment
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
     scores = _list_candidate_scores(candidates)
     for name, other in form_scores.items():
-        scores["form", name_form(winner.name, name), "test"] = other
+        scores["form", name_answers(winner.name, name), "test"] = other
     for name, baseline in subjects.baselines.items():
         scores["baseline", name, "test"] = score_split(task, "test", baseline)
     controls = {}
@@ -97,7 +94,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     behaviour = task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)
     bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
     facts = RuntimeFacts(
-        cost=_describe_costs(candidates),
+        cost={one.name: {**one.latency_ms, "num_bytes": one.num_bytes} for one in candidates},
         forms=tuple(forms),
         rehearsal=asdict(rehearsal),
         answers=tuple(recordings[winner.name].problems),
@@ -133,7 +130,7 @@ def measure_candidate(
         predictor = open_bundle(bundle_name, task, digests[bundle_name])
         recording = recordings[bundle_name] = Recording()
         validation = predictor.score_split(task, "validation", recording)
-        test = NOT_SCORED if inputs is None else predictor.score_split(task, "test", recording)
+        test = Scores({}, {}) if inputs is None else predictor.score_split(task, "test", recording)
         seeds.append(SeedScores(seed, bundle_name, validation, test))
     shipped = choose_shipped(seeds, task.metric).bundle
     latency_ms = {}
@@ -158,7 +155,7 @@ def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]
         scores["candidate", candidate.name, "validation"] = candidate.validation
         scores["candidate", candidate.name, "test"] = candidate.test
         for each in candidate.seeds:
-            name = name_answers(candidate.name, each.seed)
+            name = name_answers(candidate.name, f"seed{each.seed}")
             scores["seed", name, "validation"] = each.validation
             scores["seed", name, "test"] = each.test
     return scores
@@ -197,14 +194,8 @@ def _measure_champion(
         is_winner=champion.bundle == subjects.bundles[winner.bundle],
     )
     ids = subjects.manifest.loc[subjects.manifest["split"] == "validation", "id"].tolist()
-    metric = task.metric.row_metric
-    flips = find_flips(ids, inputs, winner.validation, validation, metric)
+    flips = find_flips(ids, inputs, winner.validation, validation, task.metric.row_metric)
     return facts, flips
-
-
-def _describe_costs(candidates: Sequence[Candidate]) -> dict[str, dict[str, float]]:
-    """Return what each candidate costs to run; it differs from run to run."""
-    return {one.name: {**one.latency_ms, "num_bytes": one.num_bytes} for one in candidates}
 
 
 def _read_history(path: Path) -> "pd.DataFrame | None":

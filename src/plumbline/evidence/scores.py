@@ -103,14 +103,9 @@ def read_scores(facts: Mapping[str, Any], metric: Metric) -> ScoreTable:
     return ScoreTable(metric, scores, bound, manifest)
 
 
-def name_answers(candidate: str, seed: int | str) -> str:
-    """Return the name in the table of what the training of `candidate` with `seed` answered."""
-    return f"{candidate}@seed{seed}"
-
-
-def name_form(candidate: str, form: str) -> str:
-    """Return the name in the table of a candidate in a form that is not served."""
-    return f"{candidate}@{form}"
+def name_answers(candidate: str, part: str) -> str:
+    """Return the name in the table of a training of `candidate`, or of a form not served."""
+    return f"{candidate}@{part}"
 
 
 def check_rows(manifest: "pd.DataFrame", split: str, everyone: Sequence[Scores]) -> "pd.DataFrame":

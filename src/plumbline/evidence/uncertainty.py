@@ -16,6 +16,7 @@ from plumbline.statistics.error_ordering import ErrorOrdering, measure_error_ord
 from plumbline.statistics.intervals import Interval, compute_proportion_interval
 from plumbline.statistics.selection import Selection, choose_threshold
 
+ROUNDING = 1e-5  # by which a score may be on the other side of a threshold elsewhere
 PLACES = 9  # of an uncertainty in nats: what is beyond is rounding, and grows with the entropy
 
 
@@ -24,6 +25,7 @@ class SelectiveAnswers:
     """Which test rows a model answers itself, and how often it is wrong there."""
 
     selection: Selection | None  # by the validation rows; None: no risk is asked for, or none kept
+    num_unexpected: int  # rows of both splits that it answers, or not, against that threshold
     num_rows: int
     num_answered: int
     num_wrong: int
@@ -66,6 +68,7 @@ def measure_selective(
         selection = choose_threshold(
             stated, on_validation, limits.selective.risk, limits.confidence
         )
+    threshold = selection.threshold if selection else 0.0
     num_answered = round(float(answered.sum()))
     num_wrong = num_answered - round(float(hits[answered > 0].sum()))
     risk_interval = None
@@ -73,6 +76,7 @@ def measure_selective(
         risk_interval = compute_proportion_interval(num_wrong, num_answered, limits.confidence)
     return SelectiveAnswers(
         selection=selection,
+        num_unexpected=sum(_count_unexpected(scores, threshold) for scores in (validation, test)),
         num_rows=answered.size,
         num_answered=num_answered,
         num_wrong=num_wrong,
@@ -98,3 +102,11 @@ def _list_uncertainties(scores: Scores) -> Mapping[str, np.ndarray]:
     if "confidence" in rows:
         return {"confidence": 1 - rows["confidence"]}
     return {}
+
+
+def _count_unexpected(scores: Scores, threshold: float) -> int:
+    """Count the rows that are answered below `threshold`, or not answered above it."""
+    stated = scores.per_example["confidence"]
+    answered = scores.per_example["answered"] > 0
+    is_clear = np.abs(stated - threshold) > ROUNDING
+    return int((is_clear & (answered != (stated >= threshold))).sum())

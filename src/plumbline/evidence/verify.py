@@ -24,7 +24,7 @@ TOLERANCE = 1e-6  # of numbers that another machine computed
 def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Params]) -> None:
     """Judge what was recorded as evaluate did; EvidenceError names what does not follow.
 
-    Evidence without a verdict says nothing that could follow.
+    Evidence without a verdict says nothing.
     """
     if evidence["verdict"] == "error":
         return

@@ -92,5 +92,6 @@ def test_reviews_of_the_hubs_form_train_an_ensemble_that_keeps_its_risk(
     answers = measure_selective(validation, test, TASK.metric, params.evaluation)
     assert answers is not None
     assert answers.selection is not None
+    assert answers.num_unexpected == 0
     assert answers.risk_interval.low <= 0.1
     assert 0 < answers.num_answered < answers.num_rows

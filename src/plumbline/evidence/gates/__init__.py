@@ -2,9 +2,8 @@
 
 A gate is one function `check_<name>`, an entry of CHECKS, and its texts in gates.yaml. To add one,
 write the function in the file of its kind, and add both; where it has more to show than a figure,
-also a function in FINDINGS that returns keys of evidence.json. What it computes of measurements is
-in `question.py`. Its figures are withheld of a model that is not promoted, unless
-`evidence/withholding.py` names it among those without scores.
+also a function in FINDINGS that returns keys of evidence.json. Its figures are withheld of a model
+that is not promoted, unless `evidence/withholding.py` names it among those without scores.
 """
 
 import math

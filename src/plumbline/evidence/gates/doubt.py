@@ -87,6 +87,12 @@ def check_selective(question: GateQuestion) -> Ruling:
             "more risk in evaluation.selective, or collect more validation rows"
         )
         return Ruling("fail", reason)
+    if answers.num_unexpected:
+        reason = (
+            f"on {answers.num_unexpected:,} rows it answers, or abstains, against the threshold "
+            f"{answers.selection.threshold:g} that its validation rows give: run `dvc repro train`"
+        )
+        return Ruling("fail", reason, answers.num_unexpected, 0)
     return _compare_with_promise(answers, limits)
 
 

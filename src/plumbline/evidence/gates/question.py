@@ -16,7 +16,7 @@ from plumbline.evidence import compare
 from plumbline.evidence.choice import Choice, measure_spread
 from plumbline.evidence.compare import ChampionComparison, Slice
 from plumbline.evidence.records import ChampionFacts, DataFacts, RuntimeFacts
-from plumbline.evidence.scores import CHAMPION, Kind, ScoreTable, name_form
+from plumbline.evidence.scores import CHAMPION, Kind, ScoreTable, name_answers
 from plumbline.evidence.uncertainty import SelectiveAnswers, measure_orderings, measure_selective
 from plumbline.statistics import intervals, power
 from plumbline.statistics.calibration import CalibrationFinding, measure_calibration
@@ -156,7 +156,7 @@ class GateQuestion:
         others = self.table.select("form")
         served, *names = [form["name"] for form in self.runtime.forms]
         return {served: self.best.test} | {
-            name: others[name_form(self.best.name, name)] for name in names
+            name: others[name_answers(self.best.name, name)] for name in names
         }
 
     @cached_property
