@@ -601,10 +601,6 @@ def test_a_test_split_that_cannot_tell_may_still_decide(sound: Facts) -> None:
     assert ask_gate("power", few).status == "pass"
 
 
-def test_no_gates_promote_nothing() -> None:
-    assert decide([]) == "refuse"
-
-
 def test_a_missing_class_is_named(sound: Facts) -> None:
     gate = ask_gate(
         "coverage", replace(sound, manifest=manifest(train="abc", validation="ab", test="abc"))

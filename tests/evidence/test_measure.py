@@ -20,9 +20,11 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Champion
+from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare, forms
 from plumbline.evidence.predictors import open_bundle
+from plumbline.evidence.scores import check_rows
 from plumbline.statistics.seeds import SeedSpread
 
 ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -176,3 +178,13 @@ def test_the_training_that_ships_must_be_better_by_itself(metric: Metric, policy
     assert comparison.interval.low > 0
     assert comparison.shipped.high < 0
     assert not comparison.won
+
+
+@pytest.mark.parametrize("ids", [["b", "a"], ["a", "c"], ["a"]])
+def test_scores_of_other_rows_or_in_another_order_are_refused(ids: list[str]) -> None:
+    manifest = pd.DataFrame({"split": ["train", "test", "test"], "id": ["x", "a", "b"]})
+    rows = {"accuracy": np.ones(len(ids)), "id": np.array(ids)}
+    with pytest.raises(PlumblineError, match=r"the test examples are not those in .*in its order"):
+        check_rows(manifest, "test", [Scores(rows, {})])
+    kept = check_rows(manifest, "test", [Scores({"accuracy": np.ones(2)}, {})])
+    assert kept["id"].tolist() == ["a", "b"]
