@@ -166,11 +166,3 @@ def test_a_candidate_without_a_place_for_the_digest_is_refused(hub: None, params
     with pytest.raises(ParamsError, match=r"sha256: missing; add `sha256: null`"):
         pin_weights("hf://org/name")
     assert params.read_text() == CANDIDATE
-
-
-def test_a_hub_that_cannot_be_reached_is_no_traceback(
-    params: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ask("http://127.0.0.1:9", monkeypatch, params.parent)
-    with pytest.raises(PlumblineError, match="hf://org/name: cannot be fetched"):
-        pin_weights("hf://org/name")

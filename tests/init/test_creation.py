@@ -54,6 +54,7 @@ def run_git(folder: Path, *arguments: str) -> str:
 @pytest.fixture
 def router(tmp_path: Path, tickets: Path, quick_wheel: None) -> Path:
     folder = tmp_path / "my-router"
+    folder.mkdir()  # an empty one may be there
     create_repository(InitRequest(folder, tickets, None, None, ()))
     return folder
 
@@ -97,12 +98,6 @@ def test_a_folder_with_something_in_it_is_not_touched(
     with pytest.raises(PlumblineError, match="a file; name a new folder"):
         create_repository(InitRequest(tmp_path / "notes.txt", tickets, None, None, ()))
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_an_empty_folder_may_be_there(tmp_path: Path, tickets: Path, quick_wheel: None) -> None:
-    (tmp_path / "router").mkdir()
-    create_repository(InitRequest(tmp_path / "router", tickets, None, None, ()))
-    assert (tmp_path / "router/params.yaml").is_file()
 
 
 def test_nothing_is_left_of_what_fails(

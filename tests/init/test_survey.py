@@ -80,16 +80,12 @@ def test_columns_that_cannot_be_told_apart_are_listed(tmp_path: Path) -> None:
     assert "--label COLUMN" in message
 
 
-def test_a_file_without_a_label_is_refused(tmp_path: Path) -> None:
-    rows = [{key: row[key] for key in ("ticket", "body")} for row in make_rows()]
+@pytest.mark.parametrize(("other", "role"), [("body", "label"), ("queue", "text")])
+def test_a_file_without_a_text_or_a_label_is_refused(other: str, role: str, tmp_path: Path) -> None:
+    rows = [{key: row[key] for key in ("ticket", other)} for row in make_rows()]
     message = refuse(write_csv(tmp_path / "a.csv", rows))
-    assert "no column can be the label" in message
+    assert f"no column can be the {role}" in message
     assert "'ticket' (60 values" in message
-
-
-def test_a_file_without_a_text_is_refused(tmp_path: Path) -> None:
-    rows = [{key: row[key] for key in ("ticket", "queue")} for row in make_rows()]
-    assert "no column can be the text" in refuse(write_csv(tmp_path / "a.csv", rows))
 
 
 def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -> None:

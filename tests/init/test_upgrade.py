@@ -164,16 +164,6 @@ def test_params_that_the_new_version_refuses_are_named(router: Path) -> None:
     assert git("diff", "--name-only") == ""
 
 
-def test_it_works_in_a_shallow_clone(router: Path, tmp_path: Path, monkeypatch) -> None:
-    edit_as_a_user()
-    git("clone", "--quiet", "--depth", "1", router.as_uri(), str(tmp_path / "shallow"))
-    monkeypatch.chdir(tmp_path / "shallow")
-    assert run_upgrade("--check").exit_code == 1
-    done = run_upgrade()
-    assert done.exit_code == 0, done.output
-    assert load_yaml(PARAMS)["evaluation"]["planned_looks"] == 30
-
-
 def test_check_changes_nothing_and_exits_with_1(router: Path) -> None:
     before = git("rev-parse", "HEAD"), git("count-objects"), sorted(router.rglob("*"))
     done = run_upgrade("--check")

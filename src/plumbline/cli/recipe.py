@@ -44,10 +44,7 @@ def show_recipe(
     if use:
         _use_recipe(path, force=force)
         return
-    try:
-        print(path.read_text(encoding="utf-8"), end="")
-    except UnicodeDecodeError as error:
-        raise ParamsError(f"{path}: not UTF-8 at byte {error.start}") from None
+    print(path.read_text(encoding="utf-8", errors="replace"), end="")
 
 
 def _use_recipe(path: Path, *, force: bool) -> None:
