@@ -7,7 +7,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.development import DATA
 from tests.support.example_rows import read_rows, write_rows
 from tests.support.small_sources import CSV, LINES, ROWS
 
@@ -19,7 +18,6 @@ from plumbline.tasks.text_classification.expectations import find_leaks
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
-DIRTY = DATA / "dirty"
 
 
 @pytest.fixture
@@ -313,28 +311,3 @@ def test_a_split_that_pandas_wrote_is_read_with_the_others(folder: Path) -> None
     assert read_split(out, "test").schema.field("text").type == pa.large_string()
     leaks = find_leaks(make_params("a.csv"), folder / "out")
     assert {leak.num_rows for leak in leaks if leak.split == "test"} == {len(rows)}
-
-
-@pytest.mark.shared
-@pytest.mark.skipif(not DIRTY.exists(), reason="PLUMBLINE_TEST_DATA names no folder with dirty/")
-@pytest.mark.parametrize(
-    "path",
-    sorted(path for path in DIRTY.glob("[0-9x]*.csv") if "__truth" not in path.name),
-    ids=lambda path: path.stem,
-)
-def test_no_faulty_file_ends_in_a_traceback_or_loses_a_row_unseen(folder: Path, path: Path) -> None:
-    params = make_params(
-        {"train": str(path), "validation": None, "test": str(DIRTY / "base_test.csv")},
-        watch=str(DIRTY),
-    )
-    refusals = ("01", "03", "11", "12", "13", "x10", "x13")
-    if path.name.startswith(refusals) and "__" not in path.name:
-        with pytest.raises(DataError, match=path.name):
-            run_ingest(params, folder / "out")
-        return
-    facts, rows = run_ingest(params, folder / "out")
-    dropped = sum(count["rows"] for count in facts["dropped"].values())
-    assert facts["rows_read"] == len(rows) + dropped
-    assert facts["rows_kept"] == len(rows)
-    nulls = dropped - facts["dropped"]["copy"]["rows"]
-    assert bool(nulls) == path.name.startswith(("05", "x16"))

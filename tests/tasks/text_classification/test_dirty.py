@@ -186,24 +186,6 @@ def test_a_faulty_file(
         )
 
 
-def test_one_text_under_every_label_is_rejected_where_splits_are_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "raw").symlink_to(DIRTY)
-
-    sources = {
-        "train": "19_all_identical_text.csv",
-        "validation": "base_train.csv",
-        "test": "base_test.csv",
-    }
-    outcome, error = run_stages({split: f"raw/{file}" for split, file in sources.items()})
-
-    assert outcome == "rejected"
-    assert "all texts are the same" in error
-    assert not read_checks()["distinct_texts"]["passed"]
-
-
 @pytest.mark.parametrize(("name", "near"), [("banking77", 53), ("clinc150", 57)])
 def test_real_data_is_accepted_and_its_known_repeats_are_counted(
     name: str, near: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
