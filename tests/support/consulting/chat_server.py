@@ -135,9 +135,6 @@ class ChatHandler(BaseHTTPRequestHandler):
     def do_zero_usage(self, text: str) -> None:
         self.send(200, self.build(text, {"prompt_tokens": 0, "completion_tokens": 0}))
 
-    def do_mad_usage(self, text: str) -> None:
-        self.send(200, self.build(text, {"prompt_tokens": -5, "completion_tokens": 10**30}))
-
     def do_cut(self, text: str) -> None:
         self.send(200, self.build(text, finish="length"))
 
