@@ -1,4 +1,4 @@
-"""The champion in an evaluation: its predictor, what it was made from, how it answers otherwise."""
+"""The champion in an evaluation: its predictor, what it was made from, how its answers differ."""
 
 import contextlib
 import tempfile

@@ -61,8 +61,8 @@ def compare_export(
 ) -> list[ExportDifference]:
     """Answer random test rows with every form of the bundle `name`, and with its weights.
 
-    BundleError where it is not the one with this `digest`; PlumblineError names `predictor`, its
-    own, where the weights do not fit the model that params describe.
+    BundleError where its digest is not `digest`; PlumblineError, which names the bundle's own
+    `predictor`, where the weights do not fit the model that params describe.
     """
     announce("compares the graph that answers with the trained weights")
     folder = layout.locate_bundle(name)

@@ -1,4 +1,4 @@
-"""Third step of an evaluation: from measurements to gates and one verdict."""
+"""Fourth step of an evaluation: from measurements to gates and one verdict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass

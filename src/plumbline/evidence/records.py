@@ -1,4 +1,4 @@
-"""What was measured, as four records: all that `judge` needs.
+"""Third step of an evaluation: write down what was measured, as four records for `judge`.
 
 Facts are plain values in evidence.json, scores are rows of predictions.parquet. `judge` is given
 what was read from there, by evaluate as by who verifies evidence.

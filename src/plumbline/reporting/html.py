@@ -1,4 +1,4 @@
-"""One style for all pages: HTML without network, for a phone, the dark and paper too."""
+"""Fill the templates of pages and cards, and format the numbers, names and code in them."""
 
 import json
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Intervals, power, calibration and agreement: pure functions of numbers."""
+"""Intervals, power, calibration, similar texts: pure functions of numbers and of texts."""

@@ -149,7 +149,7 @@ def check_consistency(question: GateQuestion) -> Ruling:
 def check_test_split(question: GateQuestion) -> Ruling:
     """Pass if no more than a share of the champion's test rows is gone or not as it was.
 
-    That is in another split, relabelled, changed, or in another group of a column of slices.
+    Not as it was: in another split, relabelled, changed, or in another group of a slice column.
 
     Rows that were added are reported and not limited: data that grow add some to every split. A
     class that was renamed as a whole counts as the same class, since the champion's answers are
