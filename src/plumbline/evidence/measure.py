@@ -17,25 +17,10 @@ from plumbline.evidence.changes import find_flips
 from plumbline.evidence.choice import build_candidate, choose, choose_shipped, put_first
 from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
 from plumbline.evidence.gather import Subjects
-from plumbline.evidence.predictors import (
-    Recording,
-    guard_champion,
-    open_bundle,
-    score_split,
-)
-from plumbline.evidence.recorded_answers import (
-    answer_golden_rows,
-    build_reference,
-    rehearse_winner,
-)
+from plumbline.evidence.predictors import Recording, guard_champion, open_bundle, score_split
+from plumbline.evidence.recorded_answers import answer_golden_rows, build_reference, rehearse_winner
 from plumbline.evidence.records import ChampionFacts, Measurements, RuntimeFacts
-from plumbline.evidence.scores import (
-    CHAMPION,
-    Key,
-    ScoreTable,
-    check_rows,
-    name_answers,
-)
+from plumbline.evidence.scores import CHAMPION, Key, ScoreTable, check_rows, name_answers
 
 if TYPE_CHECKING:
     import pandas as pd

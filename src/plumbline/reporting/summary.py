@@ -12,11 +12,7 @@ from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.visible_text import show_line
 from plumbline.reporting.html import format_name, format_size, render_template
-from plumbline.reporting.leaderboard import (
-    build_leaderboard,
-    describe_comparison,
-    describe_seeds,
-)
+from plumbline.reporting.leaderboard import build_leaderboard, describe_comparison, describe_seeds
 
 if TYPE_CHECKING:
     from rich.console import Console
