@@ -16,7 +16,6 @@ from plumbline.contract.task import Metric
 from plumbline.contract.verdict import decide_verdict
 from plumbline.evidence import compare, gates
 from plumbline.evidence.choice import Choice
-from plumbline.evidence.gates.question import DISPROOF_LEVEL
 from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.evidence.judge import summarise_verdict
 from plumbline.evidence.uncertainty import SelectiveAnswers
@@ -24,6 +23,7 @@ from plumbline.statistics.calibration import CalibrationFinding
 from plumbline.statistics.error_ordering import ErrorOrdering
 from plumbline.statistics.intervals import Interval
 from plumbline.statistics.parity import VariantParity
+from plumbline.statistics.power import DISPROOF_LEVEL
 from plumbline.statistics.selection import Selection
 
 ACCEPTED = {
@@ -140,7 +140,7 @@ def sound() -> Facts:
         bound=Bound(0.95, "5 % of the labels are noise"),
         champion=hits(0.85),
         champion_lag=0.0,
-        data_changes={"splits": {"test": TEST_CHANGES}},
+        data_changes={"splits": {"test": TEST_CHANGES}, "renames": {}},
         level=0.01,
         look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
@@ -251,7 +251,7 @@ def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(
 ) -> None:
     def judge(limit: float = 0.05, **changed: int) -> gates.GateResult:
         limits = sound.limits.model_copy(update={"max_test_changes": limit})
-        counts = {"splits": {"test": TEST_CHANGES | changed}}
+        counts = {"splits": {"test": TEST_CHANGES | changed}, "renames": {}}
         return ask_gate("test_split", replace(sound, limits=limits, data_changes=counts))
 
     assert judge().measured == pytest.approx(0.03)

@@ -34,7 +34,6 @@ from tests.support.racing import (
 from typer.testing import CliRunner
 
 from plumbline.cli import app
-from plumbline.contract import layout
 from plumbline.contract.errors import (
     BundleError,
     JournalError,
@@ -450,7 +449,7 @@ def test_a_stock_client_loads_the_same_bytes_that_are_served(here: Path) -> None
     address = f"models:/{NAME}@champion"
     stored = find_stored_bundle(address)
     with open_version(address, require_journal=True) as opened:
-        assert digest_path(stored / layout.BUNDLE_SEAL) == opened.bundle
+        assert digest_path(stored / "bundle.json") == opened.bundle
         ours = opened.load_predictor().predict({"x": [0.0, 1.0]})
     theirs = mlflow.pyfunc.load_model(address).predict(pd.DataFrame({"x": [0.0, 1.0]}))
     assert theirs["y"].tolist() == list(ours["y"])

@@ -10,7 +10,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Case, Scores
 from plumbline.contract.task import Task
 from plumbline.evidence import document, gates, withholding
-from plumbline.evidence.gather import digest_files
+from plumbline.evidence.gather import digest_read_files
 from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import (
     ChampionFacts,
@@ -100,7 +100,7 @@ def _describe(facts: dict[str, Any], params: Params, task: Task) -> dict[str, An
         "lineage": {},
         "hardware": {"trainings": {}},
         "bundles": {name: bundle.digest(layout.locate_bundle(name)) for name in bundles},
-        "digests": digest_files() | {name: digest_path(path) for name, path in paths.items()},
+        "digests": digest_read_files() | {name: digest_path(path) for name, path in paths.items()},
     }
 
 
@@ -126,7 +126,7 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
         unknown: dict[str, Any] = {"model": params.registry.model, "disagreement": 0.0}
         unknown |= {"num_rows": len(rows[metric]), "lag": 0.0, "changes": changes}
         known = ChampionFacts(**unknown | {"metrics": metrics} | champion)
-    digests = digest_files()
+    digests = digest_read_files()
     data = DataFacts(
         digests=digests,
         validation={"accepted": True, "suite": "", "checks": [CHECK], **digests},

@@ -122,7 +122,7 @@ def test_a_stage_is_a_child_of_its_pass_with_its_own_params_data_and_model(
     client = mlflow_client.connect()
     (output,) = trained.outputs.model_outputs
     model = client.get_logged_model(output.model_id)
-    seal = layout.locate_bundle("closed") / layout.BUNDLE_SEAL
+    seal = layout.locate_bundle("closed") / "bundle.json"
     assert model.tags["plumbline.bundle"] == digest_path(seal)
     assert (model.name, model.params["kind"]) == ("closed", "least_squares")
     (kept,) = client.list_artifacts(trained.info.run_id, "bundle")

@@ -22,7 +22,7 @@ def test_a_stage_of_two_processes_writes_once(line: Checkout) -> None:
     done = line.run("plumbline", "run")
     assert done.stdout.count("gradient: epoch 4/4") == 1
     for candidate in ("gradient", "closed"):
-        assert (line.path / layout.locate_bundle(candidate) / layout.BUNDLE_SEAL).exists()
+        assert (line.path / layout.locate_bundle(candidate) / "bundle.json").exists()
     curve = (line.path / trainings.locate_curve("gradient")).read_text(encoding="utf-8")
     assert [row.split(",")[0] for row in curve.splitlines()] == ["epoch", "1", "2", "3", "4"]
     assert line.run("plumbline", "run").stdout.startswith("unchanged: ")

@@ -4,7 +4,7 @@ Nothing of a bundle is imported, or read by a library, before `verify` has looke
 """
 
 from plumbline.bundle.loading import load
-from plumbline.bundle.seal_format import FORMAT, SEAL
+from plumbline.bundle.seal_format import SEAL
 from plumbline.bundle.sealing import seal
 from plumbline.bundle.verification import (
     check_code,
@@ -17,7 +17,6 @@ from plumbline.bundle.verification import (
 )
 
 __all__ = [
-    "FORMAT",
     "SEAL",
     "check_code",
     "digest",

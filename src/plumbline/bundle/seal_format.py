@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.bundle import strict
-from plumbline.contract import layout
 from plumbline.contract.errors import BundleError
 from plumbline.contract.task import Field, Param, Signature
 
-SEAL = layout.BUNDLE_SEAL
+SEAL = "bundle.json"
 FORMAT = 2
 MAX_SEAL = 1 << 20  # bytes
 MAX_FILES = 64

@@ -11,7 +11,6 @@ IDENTITY = Path("data/identity.json")
 VALIDATION = Path("reports/validation.json")
 VALIDATION_PAGE = Path("reports/validation.html")
 MODELS = Path("models")
-BUNDLE_SEAL = "bundle.json"  # in the folder of a model
 EVIDENCE = Path("reports/evidence.json")
 GOLDEN = Path("reports/golden.json")
 METRICS = Path("reports/metrics.json")

@@ -37,6 +37,7 @@ DIGESTED_FILES = {
     "report": layout.REPORT,
     "model_card": layout.MODEL_CARD,
 }
+READ_BY_EVALUATE = ("manifest", "examples", "validation")
 WRITTEN_BY_EVALUATE = ("golden", "predictions", "reference")  # before the evidence is built
 PAGES = ("report", "model_card")  # which show the evidence to people
 REMEDY = "run `dvc repro evaluate`"
@@ -130,7 +131,7 @@ def extract_metrics(evidence: Mapping[str, Any]) -> dict[str, Any]:
         return {split: {metric: described[split][metric]}}
 
     candidates, baselines = evidence["candidates"].items(), evidence["baselines"].items()
-    numbers: dict[str, Any] = round_numbers(
+    numbers: dict[str, Any] = _round_numbers(
         {
             **select(winner, "test"),
             **select(winner, "validation"),
@@ -224,8 +225,8 @@ def _compute_seal(evidence: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def round_numbers(value: Any) -> Any:
+def _round_numbers(value: Any) -> Any:
     """Round every number in `value` to PLACES."""
     if isinstance(value, Mapping):
-        return {key: round_numbers(inner) for key, inner in value.items()}
+        return {key: _round_numbers(inner) for key, inner in value.items()}
     return round(value, PLACES) if isinstance(value, float) else value

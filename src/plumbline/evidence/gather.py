@@ -16,7 +16,7 @@ from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.evidence.champion import ChampionModel, load_champion
-from plumbline.evidence.document import list_all_bundles
+from plumbline.evidence.document import DIGESTED_FILES, READ_BY_EVALUATE, list_all_bundles
 from plumbline.evidence.records import DataFacts
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
@@ -30,12 +30,6 @@ from plumbline.tables.manifest_file import Manifest
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DIGESTED = {
-    "manifest": layout.MANIFEST,
-    "examples": layout.EXAMPLES,
-    "validation": layout.VALIDATION,
-}
 
 
 @dataclass(frozen=True)
@@ -70,7 +64,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     checks = suite.build_suite(params, task, manifest)
     announce("looks for leaks between the splits")
     data = DataFacts(
-        digests=digest_files(),
+        digests=digest_read_files(),
         validation=_select_acceptance(validation),
         suite=runner.digest_suite(checks),
         leaks=tuple(task.expectations.find_leaks(params, layout.EXAMPLES)),
@@ -88,9 +82,9 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     )
 
 
-def digest_files() -> dict[str, str]:
+def digest_read_files() -> dict[str, str]:
     """Return the digests of what an evaluation reads; that of params.yaml is without secrets."""
-    digests = {name: digest_path(path) for name, path in DIGESTED.items()}
+    digests = {name: digest_path(DIGESTED_FILES[name]) for name in READ_BY_EVALUATE}
     return digests | {"params": digest_shown_params(layout.PARAMS)}
 
 

@@ -19,8 +19,7 @@ from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.champion import ChampionModel
 from plumbline.registry.package.rehearsal import Call
 
-CONTROL = layout.name_control("")
-FIELD = "label"  # of an output, at any depth
+LABEL_FIELD = "label"  # of an output, at any depth
 
 
 class GuardedPredictor:
@@ -129,8 +128,8 @@ def open_bundle(
     It answers in `form`, or in the form that is served. BundleError, before anything of it is run,
     where its seal is broken, its predictor is not that of the task, or its digest is not `digest`.
     """
-    if name.startswith(CONTROL):
-        candidate = name.removeprefix(CONTROL)
+    if layout.is_control(name):
+        candidate = name.removeprefix(layout.CONTROL)
         title, remedy = f"control {candidate}", f"train it again (dvc repro -f control@{candidate})"
     else:
         title = f"candidate {name} in {form}" if form else f"candidate {name}"
@@ -192,7 +191,7 @@ def _convert(value: Any) -> Any:
 def _rename(value: Any, renames: Mapping[str, str], is_label: bool = False) -> Any:
     """Return answers with the labels in them, at any depth, by their new names."""
     if isinstance(value, Mapping):
-        return {name: _rename(inner, renames, name == FIELD) for name, inner in value.items()}
+        return {name: _rename(inner, renames, name == LABEL_FIELD) for name, inner in value.items()}
     if isinstance(value, list):
         return [_rename(inner, renames, is_label) for inner in value]
     return renames.get(value, value) if is_label and isinstance(value, str) else value

@@ -69,7 +69,7 @@ class Measurements:
     runtime: RuntimeFacts
 
 
-def describe_facts(measured: Measurements) -> dict[str, Any]:
+def _describe_facts(measured: Measurements) -> dict[str, Any]:
     """Return what evidence.json says of measurements; scores of rows are in predictions.parquet."""
     champion = measured.champion and asdict(measured.champion)
     return {
@@ -85,7 +85,7 @@ def describe_facts(measured: Measurements) -> dict[str, Any]:
 def store_measurements(measured: Measurements) -> tuple[dict[str, Any], Measurements]:
     """Write scores to reports/predictions.parquet; return the facts, and both as they are read."""
     measured.scores.write()
-    facts: dict[str, Any] = json.loads(format_json(describe_facts(measured)))
+    facts: dict[str, Any] = json.loads(format_json(_describe_facts(measured)))
     return facts, read_measurements(facts, measured.scores.metric)
 
 

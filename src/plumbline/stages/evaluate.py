@@ -7,6 +7,7 @@ write the reports.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from plumbline import bundle
 from plumbline.contract import experiment, layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
@@ -79,9 +80,8 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     facts.pass_metrics = tracked_metrics.list_metrics(evidence)
     facts.metrics = dict(facts.pass_metrics)
     for name, scores in tracked_metrics.list_candidate_metrics(evidence).items():
-        seal = document.locate_shipped(evidence, name) / layout.BUNDLE_SEAL
         facts.metrics |= {f"candidate/{name}/{key}": value for key, value in scores.items()}
-        facts.model_metrics[digest_path(seal)] = scores
+        facts.model_metrics[bundle.digest(document.locate_shipped(evidence, name))] = scores
     facts.tags = {"plumbline.verdict": evidence["verdict"], "plumbline.winner": evidence["winner"]}
     facts.pass_tags = facts.tags
     for path in (layout.REPORT, layout.MODEL_CARD, layout.METRICS, layout.PLOTS):
@@ -122,7 +122,6 @@ def _write_failure(params: Params, task: Task[Params], reason: str) -> None:
 
 def _write_plots(tables: Mapping[str, "pd.DataFrame"], figures: Sequence[Figure]) -> None:
     """Replace reports/plots/ by the winner's tables (CSV) and figures (SVG), for `dvc plots`."""
-    layout.PLOTS.parent.mkdir(exist_ok=True)
     with make_aside_folder(layout.PLOTS.parent, layout.PLOTS.name) as aside:
         for name, table in tables.items():
             table.to_csv(aside / f"{name}.csv", index=False)

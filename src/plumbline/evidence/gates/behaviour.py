@@ -13,8 +13,9 @@ from typing import Any
 
 from plumbline.contract.params import Behaviour
 from plumbline.contract.records import Case
-from plumbline.evidence.gates.question import DISPROOF_LEVEL, GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
 from plumbline.statistics.intervals import Interval, compute_proportion_interval
+from plumbline.statistics.power import DISPROOF_LEVEL
 
 ROUNDING = 1e-9  # of a product of floats
 

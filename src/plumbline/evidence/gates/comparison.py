@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.gates.question import DISPROOF_LEVEL, GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
 from plumbline.statistics import intervals, power
 from plumbline.statistics.intervals import Interval
 
@@ -93,7 +93,7 @@ def check_slices(question: GateQuestion) -> Ruling:
     worst = min(question.slices, key=lambda slice_: (slice_.p_adjusted, slice_.difference))
     limit = -limits.max_slice_loss
     interval = Interval(worst.difference_low, worst.difference_high)
-    if worst.p_adjusted <= DISPROOF_LEVEL:
+    if worst.p_adjusted <= power.DISPROOF_LEVEL:
         reason = f"{_describe_loss(worst)}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
     reason = f"{_describe_pass(question)}. Closest: {_describe_loss(worst)}"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from plumbline.contract import layout
 from plumbline.contract.records import Leak
 from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
-from plumbline.evidence.gates.question import DISPROOF_CONFIDENCE, GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
 from plumbline.statistics import independent, intervals, power
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def check_leakage(question: GateQuestion) -> Ruling:
     share = worst.num_leaked / worst.num_rows
     limit = limits[worst.kind]
     interval = intervals.compute_proportion_interval(
-        worst.num_leaked, worst.num_rows, DISPROOF_CONFIDENCE
+        worst.num_leaked, worst.num_rows, power.DISPROOF_CONFIDENCE
     )
     reason = (
         f"{worst.num_leaked:,} of {worst.num_rows:,} {worst.split} examples "
@@ -131,13 +131,13 @@ def check_consistency(question: GateQuestion) -> Ruling:
     validation = question.best.validation.per_example[question.metric.name]
     limit = question.limits.max_validation_gap
     interval = independent.compute_difference_interval(
-        test, validation, question.metric.kind, DISPROOF_CONFIDENCE
+        test, validation, question.metric.kind, power.DISPROOF_CONFIDENCE
     )
     difference = float(test.mean() - validation.mean())
     reason = (
         f"{test.mean():.4f} on test ({test.size:,} rows), {validation.mean():.4f} on validation "
         f"({validation.size:,}): {difference:+.4f}, {interval.low:+.4f} to {interval.high:+.4f} "
-        f"at {DISPROOF_CONFIDENCE:.1%}"
+        f"at {power.DISPROOF_CONFIDENCE:.1%}"
     )
     if interval.low <= limit and interval.high >= -limit:
         return Ruling("pass", reason, difference, limit, interval)
@@ -171,7 +171,7 @@ def check_test_split(question: GateQuestion) -> Ruling:
         f"{counts['altered']:,} test rows are not as they were, where the champion had "
         f"{counts['before']:,}; {counts['added'] + counts['moved_in']:,} are new"
     )
-    renames = changes.get("renames", {})
+    renames = changes["renames"]
     if renames:
         old, new = next(iter(renames.items()))
         reason += f"; {len(renames)} classes are called otherwise now ({old!r} is {new!r})"

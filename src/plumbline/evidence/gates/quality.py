@@ -3,8 +3,9 @@
 import numpy as np
 
 from plumbline.evidence import compare
-from plumbline.evidence.gates.question import DISPROOF_CONFIDENCE, GateQuestion, Ruling, Status
-from plumbline.statistics import intervals, power
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.statistics import intervals
+from plumbline.statistics.power import DISPROOF_CONFIDENCE, count_explained_rows
 
 CONTROL_SHARE = 0.2  # of the winner's gain over the best trivial predictor
 ROUNDING = 1e-9  # by which a score may be beyond its row's limit
@@ -57,7 +58,7 @@ def check_bounds(question: GateQuestion) -> Ruling:
     )
     num_rows, right = question.winner.size, float(question.winner.sum())
     if question.metric.kind == "binary":
-        is_beyond = right > power.count_explained_rows(num_rows, limit)
+        is_beyond = right > count_explained_rows(num_rows, limit)
     elif question.metric.higher_is_better:
         is_beyond = interval.low > limit
     else:

@@ -29,11 +29,8 @@ Status = Literal["pass", "fail", "not-applicable"]
 
 # A fact is so or not. What must be shown is a claim of the model: the lower end of an interval has
 # to pass. What must not be disproved is a doubt of ours: only data that are significantly beyond
-# the limit refuse, at DISPROOF_LEVEL, and too few rows refuse nothing.
+# the limit refuse, at `power.DISPROOF_LEVEL`, and too few rows refuse nothing.
 Burden = Literal["must hold", "must be shown", "must not be disproved"]
-
-DISPROOF_LEVEL = power.DISPROOF_LEVEL
-DISPROOF_CONFIDENCE = power.DISPROOF_CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -82,9 +79,8 @@ class GateQuestion:
     @cached_property
     def controls(self) -> Mapping[str, np.ndarray]:
         """The scores of models that were trained on shuffled answers, by name."""
-        prefix = layout.name_control("")
         named = self._pick_all("control")
-        return {name.removeprefix(prefix): scores for name, scores in named.items()}
+        return {name.removeprefix(layout.CONTROL): scores for name, scores in named.items()}
 
     @cached_property
     def champion(self) -> np.ndarray | None:
