@@ -90,7 +90,7 @@ def log_version(name: str, task: Task, folder: Path, changes: dict[str, Any]) ->
     info = packaging.log_model(folder, golden, task, run.info.run_id)
     client.log_artifact(run.info.run_id, str(path))
     tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: digest_path(path)}
-    version = str(model_versions.add_version(client, name, info, tags).version)
+    version = str(model_versions.add_version(client, name, info, tags, "").version)
     record_registration(version, *tags.values(), name=name)
     return version
 

@@ -10,6 +10,7 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 
 INPUT_CHARS = 300
+NUM_LISTED = 20  # examples of each kind
 SAME_FOR_BOTH = ("id", "actual")  # columns of scores
 
 
@@ -45,12 +46,11 @@ def find_flips(
     ours: Scores,
     theirs: Scores,
     metric: Metric,
-    limit: int = 20,
 ) -> dict[str, Any]:
     """Find the examples won and lost against another model: {"num_won", "num_lost", "won", "lost"}.
 
     For 0/1 scores those that only one got right, in the order of `ids`; for others the largest
-    gains and losses. All rows are in the order of `ids`; at most `limit` of each are listed.
+    gains and losses. All rows are in the order of `ids`; NUM_LISTED of each are listed.
     """
     gain = metric.sign * (ours.per_example[metric.name] - theirs.per_example[metric.name])
     order = np.arange(len(gain))
@@ -60,7 +60,7 @@ def find_flips(
     for kind, rows in (("won", order[gain[order] > 0]), ("lost", order[gain[order] < 0])):
         found[f"num_{kind}"] = len(rows)
         found[kind] = []
-        for row in rows[:limit]:
+        for row in rows[:NUM_LISTED]:
             flip = {"id": str(ids[row]), "input": _describe_input(inputs, row)}
             found[kind].append(flip | _describe_scores(row, ours, theirs, metric.name))
     return found

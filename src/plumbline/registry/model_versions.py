@@ -64,7 +64,7 @@ def add_version(
     name: str,
     info: Any,
     tags: Mapping[str, str],
-    card: str = "",
+    card: str,
 ) -> Any:
     """Register the logged model `info` as a new version of `name`, its tags set in the same write.
 

@@ -31,8 +31,8 @@ def sign(name: str, version: str, key: Path) -> str:
         signatures.write_signature(evidence.parent, key, folder / EVIDENCE_SIGNATURE)
         try:
             client = mlflow_client.connect()
-            for name in (signatures.NAME, EVIDENCE_SIGNATURE):
-                client.log_artifact(str(opened.registered.run_id), str(folder / name))
+            for file in (signatures.NAME, EVIDENCE_SIGNATURE):
+                client.log_artifact(str(opened.registered.run_id), str(folder / file))
         except Exception as error:
             if not store_errors.is_store_error(error):
                 raise

@@ -96,7 +96,7 @@ def _register_verified(params: Params, task: Task[Params], evidence: dict[str, A
             earlier = desk.find_registered(evidence["digests"]["bundle"])
         package = None if earlier else _prepare_package(params, task, evidence)
         with open_desk(name) as desk:
-            number = _register_winner(desk, params, evidence, package)
+            number = _register_winner(desk, params, evidence, package, key)
     _write_registration(params, evidence, number)
 
 
@@ -108,7 +108,7 @@ def _verify(evidence: dict[str, Any], params: Params, task: Task[Params]) -> Non
 
 
 def _register_winner(
-    desk: Desk, params: Params, evidence: dict[str, Any], package: Package | None
+    desk: Desk, params: Params, evidence: dict[str, Any], package: Package | None, key: Path | None
 ) -> str:
     """Find or add the version, and give it the role that the verdict says; return its number.
 
@@ -130,7 +130,6 @@ def _register_winner(
     if is_new or _renew_evidence(desk, version, evidence):
         _record_ruling(desk, "registered", number, evidence)
         version_page.tag_model(desk.client, version)
-        key = signatures.find_key("PLUMBLINE_PRIVATE_KEY")
         if key is not None:
             signing.sign(desk.model, number, key)
     if evidence["verdict"] == "promote":
@@ -145,8 +144,8 @@ def _register_winner(
 def _renew_evidence(desk: Desk, version: Any, evidence: dict[str, Any]) -> bool:
     """Give a version that was evaluated again its new evidence, unless it ever was champion.
 
-    It is not a challenger any longer if the evidence is against it. Returns whether it has this
-    evidence because of this evaluation.
+    It is not a challenger any longer if the evidence is against it. Returns whether this evidence
+    is the version's: that of a former champion stays as it was.
     """
     client, number = desk.client, str(version.version)
     is_free = number not in [entry.version for entry in desk.entries if entry.moves]
@@ -160,13 +159,13 @@ def _renew_evidence(desk: Desk, version: Any, evidence: dict[str, Any]) -> bool:
     return is_free
 
 
-def _log_records(client: Any, run: str) -> None:
+def _log_records(client: Any, run_id: str) -> None:
     """Log beside a version what a person needs to judge it, and to make it again."""
     with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
         params = Path(private) / layout.PARAMS.name
         params.write_bytes(read_shown_params(layout.PARAMS))
         for path in (*RECORDS, params):
-            client.log_artifact(run, str(path))
+            client.log_artifact(run_id, str(path))
 
 
 def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoReturn:
@@ -174,9 +173,9 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
 
     A recorded refusal blocks this bundle; raises EvidenceError if the refusal cannot be derived.
     """
+    _verify(evidence, params, task)
     failures = list_failures(withhold_figures(evidence))
     reasons = [show_line(line) for failure in failures for line in failure.lines]
-    _verify(evidence, params, task)
     try:
         with _explain_failures(), open_desk(params.registry.model) as desk:
             _record_refusal(desk, evidence)

@@ -41,7 +41,7 @@ def list_ngrams(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     return owners[:num_places][is_whole], codes[is_whole]
 
 
-def count_grams(texts: Sequence[str], list_parts: ListParts = list_ngrams) -> Grams:
+def count_grams(texts: Sequence[str], list_parts: ListParts) -> Grams:
     """Return which n-grams, or which of these parts, each text has; there is at least one text."""
     import pandas as pd
     from scipy.sparse import csr_matrix, vstack
