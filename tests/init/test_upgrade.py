@@ -125,23 +125,25 @@ def test_edits_of_the_user_are_kept_and_the_rest_is_that_of_the_new_version(rout
 
 def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> None:
     with pytest.raises(PlumblineError, match=r"of plumbline 0\.0\.9, .* run `plumbline upgrade`"):
-        upgrade.upgrade_repository(Path(), part="docker")
+        upgrade.upgrade_repository(Path(), parts=["docker"])
     assert run_upgrade().exit_code == 0
     git("commit", "--quiet", "--message", "Upgrade")
     with pytest.raises(PlumblineError, match="no part 'x'; there are: docker, kubernetes, slurm"):
-        upgrade.upgrade_repository(Path(), part="x")
+        upgrade.upgrade_repository(Path(), parts=["x"])
     before = Path("requirements.lock").read_bytes()
-    for part, page in (("docker", "images"), ("slurm", "operate")):
-        added = CliRunner().invoke(app, ["upgrade", "--add", part])
-        assert added.exit_code == 0, added.output
+    added = CliRunner().invoke(app, ["upgrade", "--add", "slurm", "--add", "docker"])
+    assert added.exit_code == 0, added.output
+    for page in ("images", "operate"):
         assert f"plumbline docs {page}" in added.output
-        assert git("diff", "--name-only") == ""
-        git("commit", "--quiet", "--message", f"Add {part}")
+    assert git("diff", "--name-only") == ""
+    git("commit", "--quiet", "--message", "Add parts")
     assert {path.name for path in Path("docker").iterdir()} >= {"serve.Dockerfile", "compose.yaml"}
     assert Path("deploy/slurm/pipeline.sh").stat().st_mode & 0o111
     assert Path("requirements.lock").read_bytes() == before
     assert read_record(Path()).answers["parts"] == ["docker", "slurm"]
+    Path("notes.txt").write_text("of the user")
     assert "here already" in CliRunner().invoke(app, ["upgrade", "--add", "docker"]).output
+    assert git("diff", "--cached", "--name-only") == ""
 
 
 def test_no_commit_with_what_plumbline_wrote_is_needed(router: Path) -> None:

@@ -67,6 +67,12 @@ def init_repository(
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
     made = create_repository(request)
     _print_survey(made.survey)
+    if made.survey.num_decoded:
+        print_plain(
+            f"  {made.survey.num_decoded:,} rows are not UTF-8, and are read as Windows-1252; "
+            "`make run` refuses more than 5 % of such rows: convert the file to UTF-8, or, where "
+            "the texts look right, add encoding to validation.warnings"
+        )
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
     if with_task is not None:

@@ -52,7 +52,8 @@ def _use_recipe(path: Path, *, force: bool) -> None:
 
     if not force and _has_uncommitted_changes(layout.PARAMS):
         raise PlumblineError(
-            f"{layout.PARAMS} has changes that are not committed; commit them, or add --force"
+            f"{layout.PARAMS} has changes that are not committed; commit them, or run "
+            f"`plumbline recipe {path.stem} --use --force`"
         )
     params = read_params(path, _load_params_class)
     with write_aside(layout.PARAMS) as aside:

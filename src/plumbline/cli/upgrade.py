@@ -23,15 +23,15 @@ def upgrade(
         ),
     ] = False,
     add: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             metavar="PART",
-            help="Only bring the files of a part: docker (images to train and to serve, a "
-            "tracking server), kubernetes (manifests), slurm (a batch job for `plumbline run "
-            "--submit`) or spark (the packages of `plumbline score --on spark`).",
+            help="Only bring the files of a part, or of several: docker (images to train and to "
+            "serve, a tracking server), kubernetes (manifests), slurm (a batch job for `plumbline "
+            "run --submit`) or spark (the packages of `plumbline score --on spark`).",
             show_default="none",
         ),
-    ] = "",
+    ] = None,
 ) -> None:
     """Bring a repository that `plumbline init` made to the installed version.
 
@@ -40,9 +40,10 @@ def upgrade(
     """
     from plumbline.init.upgrade import upgrade_repository
 
-    result = upgrade_repository(Path(), check=check, part=add or None)
+    result = upgrade_repository(Path(), check=check, parts=add or ())
     if not result.changed and not result.notes:
-        print_plain(f"{add} is here already" if add else f"up to date: plumbline {result.new}")
+        here = f"{', '.join(add)}: here already" if add else ""
+        print_plain(here or f"up to date: plumbline {result.new}")
         return
     if not add:
         print_plain(f"plumbline {result.old} -> {result.new}:")
@@ -52,8 +53,8 @@ def upgrade(
         raise typer.Exit(1)
     if result.problem:
         print_plain(f"params.yaml is not valid for {result.new}: {result.problem}")
-    if add:
-        print_plain(f"how to use them: plumbline docs {PAGES[add]}")
+    for part in add or ():
+        print_plain(f"how to use {part}: plumbline docs {PAGES[part]}")
     then = "  make run     # installs the new packages; all stages run again\n  make test\n"
     _print_next(result, "" if add else then)
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Sequence
 from contextlib import chdir
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -43,8 +44,8 @@ class Upgrade:
     problem: str = ""  # of the merged params.yaml; empty: none
 
 
-def upgrade_repository(folder: Path, *, check: bool = False, part: str | None = None) -> Upgrade:
-    """Merge what this plumbline writes, or a part of it, into the files of `folder`.
+def upgrade_repository(folder: Path, *, check: bool = False, parts: Sequence[str] = ()) -> Upgrade:
+    """Merge what this plumbline writes, or some parts of it, into the files of `folder`.
 
     What merges is staged, for the user to look at and commit; with `check`, nothing is. Raises
     PlumblineError, with nothing changed, for a folder that cannot be upgraded.
@@ -58,12 +59,12 @@ def upgrade_repository(folder: Path, *, check: bool = False, part: str | None = 
         scratch = Path(name)
         wheel = write_wheel(scratch / "dist")
         is_same = digest_contents(wheel) == digest_contents(old_wheel)
-        if part is None and is_same:
+        if not parts and is_same:
             return result
-        if part is not None:
-            _require_part(part, is_same, result)
+        if parts:
+            _require_parts(parts, is_same, result)
             wheel = old_wheel
-            answers = replace(answers, parts=sorted({*answers.parts, part}))
+            answers = replace(answers, parts=sorted({*answers.parts, *parts}))
         old, new, merged = (scratch / each for each in ("old", "new", "merged"))
         _render_older(old_wheel, record, old, scratch / "site")
         render_repository(new, answers, wheel)
@@ -84,10 +85,11 @@ def _read_answers(record: TemplateRecord, folder: Path) -> InitAnswers:
         ) from None
 
 
-def _require_part(part: str, is_same: bool, result: Upgrade) -> None:
-    parts = list_parts(find_root())
-    if part not in parts:
-        raise ParamsError(f"there is no part {part!r}; there are: {', '.join(parts)}")
+def _require_parts(parts: Sequence[str], is_same: bool, result: Upgrade) -> None:
+    known = list_parts(find_root())
+    for part in parts:
+        if part not in known:
+            raise ParamsError(f"there is no part {part!r}; there are: {', '.join(known)}")
     if not is_same:
         raise PlumblineError(
             f"this repository is of plumbline {result.old}, and {result.new} with other files is "
@@ -204,7 +206,8 @@ def _write_changes(folder: Path, merged: Path, result: Upgrade) -> None:
         else:
             (folder / name).unlink()
     staged = [name for name in result.changed if name not in result.conflicts]
-    call_git(folder, "add", "--all", "--force", "--", *staged)
+    if staged:  # git takes no path for all paths
+        call_git(folder, "add", "--all", "--force", "--", *staged)
     if str(layout.PARAMS) not in result.conflicts:
         result.problem = _check_params(folder)
 
