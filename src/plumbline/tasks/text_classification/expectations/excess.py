@@ -78,10 +78,12 @@ def find_repeats(rows: StoredRows, split: str) -> dict[int, str]:
     asked = rows.query('SELECT "#row", normal FROM rows WHERE split = ? ORDER BY "#row"', split)
     own = _draw_texts(rows, [split], MAX_SAMPLE)
     twins = find_twins(own, own, REPEATED)
+    if len(twins) <= SELDOM * len(own):
+        return {}
     num_train = rows.query("SELECT count(*) AS num FROM rows WHERE split = 'train'")["num"].item()
     train = _draw_texts(rows, ["train"], num_train * len(own) // max(1, len(asked)))
     sample = sorted(train)[:: 1 + len(train) // MAX_SAMPLE]
-    if not train or len(twins) <= SELDOM * len(own):
+    if not train:
         return {}
     usual = find_twins(sample, train, REPEATED)
     excess = compute_share_difference_interval(
