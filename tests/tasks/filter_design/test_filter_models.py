@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tests.support.resumed import check_resumed
 from tests.support.small_filters import build_specification, list_values, write_examples
 from torch.func import functional_call
 
 from plumbline.process.files import write_json
-from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from tasks.filter_design.data import read_inputs
 from tasks.filter_design.data.specifications import list_columns
 from tasks.filter_design.models import build_learner
@@ -164,29 +164,8 @@ def test_the_generator_gets_the_gradient_of_the_critic_reversed(examples: Path) 
 @pytest.mark.parametrize("name", list(NETWORKS))
 def test_a_killed_training_resumes_bit_for_bit(examples: Path, tmp_path: Path, name: str) -> None:
     """One optimiser holds all moments, and buffers hold averages and spectral norms."""
-
-    def take(learner: Any, optimizer: Any, steps: range) -> None:
-        learner.data.sampler.set_epoch(0)
-        batches = list(learner.data.train_dataloader())
-        for step in steps:
-            torch.manual_seed(step)
-            optimizer.zero_grad()
-            learner.module.training_step(batches[step]).backward()
-            optimizer.step()
-
-    whole, first, second = (build_learner(build_params(), name, examples) for _ in range(3))
-    optimizers = [x.module.configure_optimizers()[0] for x in (whole, first, second)]
-    take(whole, optimizers[0], range(4))
-    take(first, optimizers[1], range(2))
-    store = CheckpointStore(tmp_path)
-    store.save(first.module, optimizers[1], None, TrainingState(step=2))
-    again = CheckpointStore(tmp_path)
-    again.load(second.module)
-    again.restore(optimizers[2], None)
-    take(second, optimizers[2], range(2, 4))
-    expected = whole.module.state_dict()
-    for key, tensor in second.module.state_dict().items():
-        assert torch.equal(tensor, expected[key]), key
+    learners = [build_learner(build_params(), name, examples) for _ in range(3)]
+    check_resumed(*learners, tmp_path, stop=2, end=4)
 
 
 def test_a_group_without_designs_is_answered_by_the_textbook(tmp_path: Path) -> None:

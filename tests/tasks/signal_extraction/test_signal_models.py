@@ -1,17 +1,16 @@
 """Candidates: filters solve least squares, states carry over, killed trainings continue."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests.support.resumed import check_resumed
 from tests.support.small_signals import HONEST, small_params, write_examples
 
 from plumbline.contract.epoch_batches import EpochBatches
 from plumbline.contract.task import SPLITS
 from plumbline.training import fitting
-from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from tasks.signal_extraction.data import read_inputs
 from tasks.signal_extraction.data.windows import Windows, read_windows
 from tasks.signal_extraction.models import build_learner, compare_export
@@ -157,25 +156,5 @@ def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str)
 @pytest.mark.parametrize("candidate", ["stateful", "window", "film"])
 def test_a_killed_training_resumes_bit_for_bit(examples: Path, candidate: str) -> None:
     """Also in the middle of a window: states that are carried over are buffers."""
-
-    def take(learner: Any, optimizer: Any, steps: range) -> None:
-        learner.data.sampler.set_epoch(0)
-        batches = list(learner.data.train_dataloader())
-        for step in steps:
-            torch.manual_seed(step)
-            optimizer.zero_grad()
-            learner.module.training_step(batches[step]).backward()
-            optimizer.step()
-
-    whole, first, second = (build_learner(small_params(), candidate, examples) for _ in range(3))
-    optimizers = [x.module.configure_optimizers()[0] for x in (whole, first, second)]
-    take(whole, optimizers[0], range(5))
-    take(first, optimizers[1], range(3))
-    CheckpointStore(examples).save(first.module, optimizers[1], None, TrainingState(step=3))
-    again = CheckpointStore(examples)
-    again.load(second.module)
-    again.restore(optimizers[2], None)
-    take(second, optimizers[2], range(3, 5))
-    expected = whole.module.state_dict()
-    for key, tensor in second.module.state_dict().items():
-        assert torch.equal(tensor, expected[key]), key
+    learners = [build_learner(small_params(), candidate, examples) for _ in range(3)]
+    check_resumed(*learners, examples, stop=3, end=5)
