@@ -1,7 +1,7 @@
 """docker/compose.yaml as a whole, with two servers: each container killed in turn, networks parted.
 
 A model is trained in a container, registered with MLflow on PostgreSQL and an S3 store, promoted
-and served, as docs/images.md says.
+and served, as docs/how-to/images.md says.
 """
 
 import json
@@ -36,7 +36,7 @@ REQUEST = {"inputs": {"x": [0.5]}}  # of the line task, whose answer is about 2
 
 
 class Team(Services):
-    """What docs/images.md calls a registry for a team, of one checkout, with a second server."""
+    """A registry for a team (docs/how-to/images.md) of one checkout, with a second server."""
 
     def __init__(self, checkout: Checkout) -> None:
         stand_ins = [CLUSTER / "standins.yaml"] if IMAGE_TOOLS.exists() else []

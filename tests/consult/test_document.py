@@ -1,4 +1,4 @@
-"""docs/consult.md: its agents.yaml can be read, and states the defaults that hold."""
+"""docs/how-to/consult.md: its agents.yaml can be read, and states the defaults that hold."""
 
 import re
 import textwrap
@@ -9,7 +9,7 @@ from tests.support.checkouts import ROOT
 from plumbline_consult.agents import AgentEntry, AgentsFile
 from plumbline_consult.agents_file import read_agents
 
-TEXT = (ROOT / "docs/consult.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs/how-to/consult.md").read_text(encoding="utf-8")
 
 
 def test_its_file_of_agents_is_sound(tmp_path: Path) -> None:

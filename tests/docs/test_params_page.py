@@ -1,4 +1,4 @@
-"""docs/params.md names every key of params.yaml, and no other."""
+"""docs/reference/params.md names every key of params.yaml, and no other."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from plumbline.contract.search import TunableConfig
 TASKS = sorted(path.parent.name for path in ROOT.glob("src/**/tasks/*/params.py"))
 ROW = re.compile(r"(?m)^\| `([\w.]+)`(?: \([^|]*\))? \| .* \| (.*) \|$")
 MEMBER = "candidates.NAME.member."
-PAGE = (ROOT / "docs/params.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/params.md").read_text(encoding="utf-8")
 
 
 def list_keys(schema: Any, definitions: dict[str, Any], name: str = "") -> Iterator[str]:

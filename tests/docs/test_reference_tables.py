@@ -31,7 +31,7 @@ SET_BY_OTHERS = {
 
 
 def test_every_gate_is_explained_and_has_a_remedy() -> None:
-    page = (ROOT / "docs/evidence.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/reference/evidence.md").read_text(encoding="utf-8")
     section = r"(?ms)^### (\w+)\n\n(.*?)\. \*\*.*?^What to do: (.*?)$"
     explained = re.findall(section, re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", page))
     assert explained == [
@@ -57,16 +57,16 @@ def test_every_variable_is_in_a_table() -> None:
             assert page
             listed |= set(re.findall(r"`(\w+)`", cell))
     own = {name for name in list_variables() if not is_set_by_others(name)}
-    assert own - listed == set(), "docs/environment.md: say what these do"
-    assert listed - own == set(), "docs/environment.md: nothing reads these"
+    assert own - listed == set(), "docs/reference/environment.md: say what these do"
+    assert listed - own == set(), "docs/reference/environment.md: nothing reads these"
 
 
 def read_table(page: str, heading: str, number: int = 0) -> list[list[str]]:
-    """Return the rows of a table of docs/`page`.md: the first one below `heading`, or a later one.
+    """Return the rows of a table of a page of docs/: the first one below `heading`, or a later one.
 
     A cell is its text, with backquotes, without the blanks around it.
     """
-    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    text = next((ROOT / "docs").rglob(f"{page}.md")).read_text(encoding="utf-8")
     below = re.split(rf"(?m)^#+ {re.escape(heading)}$", text)[1]
     section = re.split(r"(?m)^#+ ", below)[0]
     table = re.findall(r"(?m)(?:^\|.*\n)+", section)[number]

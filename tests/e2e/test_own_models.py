@@ -24,7 +24,7 @@ def make_repository(folder: Path) -> Checkout:
 
 def follow_page(repository: Checkout, page: str, **evaluation: Any) -> None:
     """Write the files of a page, and replace keys of params.yaml by those on the page."""
-    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / f"docs/how-to/{page}.md").read_text(encoding="utf-8")
     for name, code in re.findall(
         r"```python\n# (\S+?)(?:, with torch)?\n(.*?)```", text, re.DOTALL
     ):

@@ -38,7 +38,7 @@ def test_a_command_of_a_remedy_is_one(gate: str, command: str) -> None:
 def test_the_keys_of_a_remedy_are_those_of_params_and_take_its_values(
     gate: str, tmp_path: Path
 ) -> None:
-    params, page = load_yaml(RECIPE), (ROOT / "docs/params.md").read_text(encoding="utf-8")
+    params, page = load_yaml(RECIPE), (ROOT / "docs/reference/params.md").read_text("utf-8")
     params["evaluation"]["selective"] = {"risk": 0.02, "min_coverage": 0.5}
     for line in [line for name, line in KEYS if name == gate]:
         path, _, value = line.partition(": ")

@@ -85,7 +85,7 @@ def test_an_encoder_of_own_words_takes_the_place_of_an_english_one(tmp_path: Pat
     assert set(candidates) == {"linear", "transformer"}
     assert (candidates["transformer"].max_tokens, candidates["transformer"].max_epochs) == (80, 30)
     assert "no candidate minilm: 1% of the words" in foreign.reasons[0]
-    page = (ROOT / "docs/text_classification.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/tasks/text_classification.md").read_text(encoding="utf-8")
     pasted = page.partition("```yaml\n  transformer:")[2].partition("```")[0]
     other = load_yaml(ROOT / OTHER_RECIPE)["candidates"]["transformer"]
     assert YAML(typ="safe").load(pasted) == other | {"max_tokens": 64}

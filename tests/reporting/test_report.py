@@ -337,11 +337,11 @@ def test_failed_gates_come_first_with_what_to_do(folder: Path) -> None:
     assert f"\n    what to do: {remedy} [plumbline docs evidence]\n" in said
     assert "`forms` of linear, fewer" in said
     assert remedy in render_markdown(found)
-    (folder / "docs").mkdir()
-    (folder / "docs/evidence.md").touch()
+    (folder / "docs/reference").mkdir(parents=True)
+    (folder / "docs/reference/evidence.md").touch()
     page = write_page(found)
     assert "<code>plumbline run --force --single-item evaluate</code>, then <code>make" in page
-    assert '<a href="../docs/evidence.md#champion">docs/evidence.md#champion</a>' in page
+    assert '<a href="../docs/reference/evidence.md#champion">docs/reference/' in page
 
 
 def test_unknown_code_and_equal_data_are_told() -> None:

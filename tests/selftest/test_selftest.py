@@ -24,7 +24,7 @@ from plumbline_selftest.injection import Outcome
 from plumbline_selftest.protocol import Fault, FaultSite
 
 TASK = "text_classification"
-DOCS = Path("docs/selftest.md")
+DOCS = Path("docs/reference/selftest.md")
 GATE_NAMES = [gate.name for gate in gates.GATES]
 FAULT = Outcome("a fault", False, "refuse", "floor", "refuse", ("floor",), True)
 
@@ -58,7 +58,7 @@ def test_the_documents_list_what_is_planted(capsys: pytest.CaptureFixture[str]) 
     run_selftest(TASK, None, list_only=True)
     printed = capsys.readouterr().out.strip()
     text = DOCS.read_text(encoding="utf-8")
-    assert printed in text, "docs/selftest.md: put in what `plumbline selftest --list` prints"
+    assert printed in text, f"{DOCS}: put in what `plumbline selftest --list` prints"
 
 
 def test_a_task_without_faults_is_refused(line_task: object) -> None:

@@ -1,4 +1,4 @@
-"""The questions of docs/mlflow.md get their answers from MLflow's API, on every kind of store."""
+"""MLflow's API answers the questions of docs/reference/mlflow.md, on every kind of store."""
 
 import re
 import shutil
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own 
 
 
 def read_questions() -> str:
-    """The code of docs/mlflow.md, asked of the line's registry."""
-    page = (ROOT / "docs/mlflow.md").read_text(encoding="utf-8")
+    """The code of docs/reference/mlflow.md, asked of the line's registry."""
+    page = (ROOT / "docs/reference/mlflow.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     asked = code.replace("ticket-router", "line")
     return asked.replace("test/accuracy` > 0.9", "test/squared_error` < 0.9").replace(
@@ -38,7 +38,7 @@ def ask(capsys: pytest.CaptureFixture[str]) -> list[str]:
     """The lines that the questions print."""
     mlflow_client.connect()
     capsys.readouterr()
-    exec(compile(read_questions(), "docs/mlflow.md", "exec"), {})  # noqa: S102
+    exec(compile(read_questions(), "docs/reference/mlflow.md", "exec"), {})  # noqa: S102
     return capsys.readouterr().out.splitlines()
 
 

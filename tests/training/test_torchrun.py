@@ -12,7 +12,7 @@ TORCHRUN = (sys.executable, "-m", "torch.distributed.run", "--standalone", "--np
 
 @pytest.mark.slow
 def test_a_stage_of_two_processes_writes_once(line: Checkout) -> None:
-    """dvc.yaml names torchrun, as docs/training-on-many-machines.md says."""
+    """dvc.yaml names torchrun, as docs/how-to/training-on-many-machines.md says."""
     line.replace(
         "dvc.yaml",
         "cmd: python -P pipelines/train.py ${key}",

@@ -60,7 +60,7 @@ def test_a_fault_is_found(parser: GitHubParser, tmp_path: Path) -> None:
 
 
 def test_every_variable_and_secret_is_on_the_page_of_github() -> None:
-    page = (ROOT / "docs/github.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/github.md").read_text(encoding="utf-8")
     named = {
         name
         for path in WORKFLOWS

@@ -28,7 +28,7 @@ CHANGELOG = """# Changelog
 ## [0.1.0] - 2026-11-23
 
 ### Added
-- `plumbline drift`: [how](docs/drift.md#how), [there](https://example.org), [below](#fixed).
+- `plumbline drift`: [how](docs/how-to/drift.md#how), [there](https://example.org), [below](#fixed).
 
 ## [0.0.9] - 2026-10-01
 
@@ -102,7 +102,7 @@ def test_a_tag_of_a_tested_commit_is_released_and_no_other(hosting: Hosting) -> 
     assert results(jobs) == ["success"] * 3, jobs["wheel"].log + jobs["publish"].log
     ((tag, notes, files),) = hosting.told("releases")
     assert (tag, files) == ("v0.1.0", ["plumbline-0.1.0-py3-none-any.whl"])
-    address = "https://github.com/owner/router/blob/v0.1.0/docs/drift.md#how"
+    address = "https://github.com/owner/router/blob/v0.1.0/docs/how-to/drift.md#how"
     assert f"[how]({address}), [there](https://example.org), [below](#fixed)." in notes
 
 

@@ -11,7 +11,7 @@ from plumbline.contract.yaml_file import load_yaml
 
 TABLE = Path("template/differences.yaml")
 # A page of the documentation, which a user's repository has not.
-PAGE = re.compile(r"\bdocs/([a-z_-]+)\.md\b")
+PAGE = re.compile(r"\bdocs/[a-z/-]+/([a-z_-]+)\.md\b")
 CODE = re.compile(r"^ +- (src/plumbline|pipelines)/.*\n", re.MULTILINE)
 STAGE = re.compile(r"pipelines/([a-z]+)\.py")
 

@@ -29,7 +29,7 @@ def find_root() -> Path:
 
 def find_pages() -> dict[str, Path]:
     """Return the pages of the documentation by name."""
-    return {path.stem: path for path in sorted((find_root() / "docs").glob("*.md"))}
+    return {path.stem: path for path in sorted((find_root() / "docs").rglob("*.md"))}
 
 
 def find_recipes() -> dict[str, Path]:

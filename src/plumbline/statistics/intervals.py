@@ -127,8 +127,8 @@ def _bootstrap_mean(values: np.ndarray, confidence: float) -> Interval:
 
     The same evidence must give the same verdict. Bootstrap-t (Efron and Tibshirani 1993, chapter
     12; DiCiccio and Efron 1996) follows the skewness of the scores, where BCa misses on the side of
-    the long tail; Student's is wider where tails are heavy on both sides. docs/error-rates.md has
-    the coverage of both together.
+    the long tail; Student's is wider where tails are heavy on both sides. The coverage of both
+    together is in docs/figures/error-rates.md.
     """
     from scipy.stats import t
 

@@ -80,7 +80,7 @@ class GeneratedSpecifications(StrictModel):
 
 
 class FilterData(StrictModel):
-    """Specifications: drawn, or of a CSV or JSONL file; see docs/filter_design.md for its form."""
+    """Specifications: drawn, or of a CSV or JSONL file; see docs/tasks/filter_design.md."""
 
     source: str  # a file, glob or URL; or `generated`
     sha256: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""docs/answer_consensus.md: its client, run as it stands, asks and answers as evaluation does."""
+"""The client on docs/tasks/answer_consensus.md asks and answers as evaluation does."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from tasks.answer_consensus.data.storage import read_answers, read_setting
 from tasks.answer_consensus.models import build_learner
 from tasks.answer_consensus.predictor import load
 
-TEXT = (ROOT / "docs/answer_consensus.md").read_text(encoding="utf-8")
+TEXT = (ROOT / "docs/tasks/answer_consensus.md").read_text(encoding="utf-8")
 NUM_QUESTIONS = 60
 
 

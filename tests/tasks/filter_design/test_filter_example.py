@@ -1,4 +1,4 @@
-"""The example that docs/filter_design.md opens with, as a user types it."""
+"""The example that docs/tasks/filter_design.md opens with, as a user types it."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from plumbline.cli import app
 from tasks.filter_design.predictor import TextbookPredictor
 from tasks.filter_design.task import TASK
 
-PAGE = (ROOT / "docs/filter_design.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/tasks/filter_design.md").read_text(encoding="utf-8")
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
 
-PAGE = Path("docs/evidence.md")  # of this checkout; it has an anchor for each gate
+PAGE = Path("docs/reference/evidence.md")  # of this checkout; it has an anchor for each gate
 TEXTS = Path(__file__).with_name("gates.yaml")
 
 
