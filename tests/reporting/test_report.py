@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from plumbline.process.files import read_json, write_json
 from plumbline.reporting import html, model_card, report, summary, tables
 
 EVIL = '<script>alert("x")</script>'
-FOREIGN = "@team `x` [a](https://evil.example) ![i](https://evil.example/i.png) | " + EVIL
+FOREIGN = "@team\x1b[2J `x` [a](https://evil.example) ![i](https://evil.example/i.png) | " + EVIL
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 GROUP = {
     "column": "channel", "value": EVIL, "num_rows": 40, "score": 0.5, "low": 0.3, "high": 0.7,
@@ -487,10 +488,9 @@ def test_an_evaluation_that_broke_off_is_told() -> None:
 
 @pytest.mark.parametrize("verdict", ["promote", "keep", "refuse"])
 def test_markdown_says_the_same_and_keeps_foreign_text_in_code(verdict: str) -> None:
-    found = json.dumps(describe_compared(verdict))
-    told = render_markdown(
-        json.loads(found.replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1]))
-    )
+    found = json.dumps(describe_compared(verdict) | {"notes": {"linear": [EVIL]}})
+    found = json.loads(found.replace(json.dumps(EVIL)[1:-1], json.dumps(FOREIGN)[1:-1]))
+    told = render_markdown(found)
     assert told.startswith(f"## {verdict.capitalize()}: linear: {verdict}.")
     figures = [
         "| **`linear`** | - | - to - | 0.50 ms | 2.0 MB |".replace(" -", " \N{EN DASH}"),
@@ -500,9 +500,11 @@ def test_markdown_says_the_same_and_keeps_foreign_text_in_code(verdict: str) -> 
         row = "| **`linear`** | 0.3333 | 0.0600 to 0.7900 | 0.50 ms | 2.0 MB |"
         figures = ["gain by so much", row]
     check_words(told, *figures, "51 examples of validation", "code: commit `121212121212`")
-    for foreign in ("evil.example", "<script>", "@team"):
-        assert foreign in told
-        assert foreign not in re.sub(r"`[^`\n]*`", "", told)
+    card = model_card.render_card({"model": "tickets"} | found)
+    for text, foreign in product((told, card), ("evil.example", "<script>", "@team")):
+        assert foreign in text
+        assert foreign not in re.sub(r"`[^`\n]*`", "", text)
+    assert "\x1b" not in told + card
     for row in re.findall(r"(?m)^\|.*\|$", told):
         cells = len(re.findall(r"(?<!\\)\|", row))
         assert cells in (6, 7), row  # a pipe in a text is not the end of its cell

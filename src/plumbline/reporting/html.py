@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbline.process.visible_text import show_line
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -48,9 +50,9 @@ def format_setting(value: object) -> str:
 def format_code(text: object) -> str:
     """Format `text` for Markdown, in a table too: on one line and cut to MAX_CODE characters.
 
-    It cannot be a link, a mention or HTML, and a pipe in it is not the end of its cell.
+    It cannot be a link, a mention, HTML or a terminal's code, and a pipe does not end its cell.
     """
-    line = " ".join(str(text).replace("`", "'").split())
+    line = " ".join(show_line(str(text)).replace("`", "'").split())
     if len(line) > MAX_CODE:
         line = line[: MAX_CODE - 1] + "…"
     return f"`{line}`".replace("|", "\\|") if line else ""
@@ -61,10 +63,8 @@ def mark_commands(text: str) -> str:
     from markupsafe import Markup, escape
 
     parts = [escape(part) for part in text.split("`")]
-    return Markup().join(
-        Markup("<code>{}</code>").format(part) if number % 2 else part
-        for number, part in enumerate(parts)
-    )
+    parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+    return Markup().join(parts)
 
 
 def format_size(num_bytes: float) -> str:

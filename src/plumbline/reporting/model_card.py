@@ -32,9 +32,8 @@ def _describe_training(evidence: Mapping[str, Any]) -> str | None:
     if facts is None:
         return None
     used = (facts["cpu"], facts["instruction_set"], f"{facts['threads'] or 1} threads")
-    return (
-        f"{facts['device']}, {facts['precision'] or 'closed form'}; {', '.join(filter(None, used))}"
-    )
+    device = f"{facts['device']}, {facts['precision'] or 'closed form'}"
+    return f"{device}; {', '.join(filter(None, used))}"
 
 
 def _list_scores(evidence: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
