@@ -76,6 +76,8 @@ $(READY): $(LOCKS) pyproject.toml
 run: setup  ## data in, a registered model out, as in params.yaml or RECIPE=name; PULL=--pull fetches from the DVC remote
 	@$(if $(RECIPE),plumbline recipe "$(RECIPE)" --use &&) plumbline run $(PULL) && plumbline report
 
+# What is signed is trained here: a remote could give back another model than the one that was pushed.
+fresh: override PULL := $(if $(filter yes,$(PLUMBLINE_SIGNS))$(PLUMBLINE_PRIVATE_KEY),,$(PULL))
 fresh: setup  ## as run, for CI: data, evaluation and registration are computed here; only trained candidates are restored
 	@plumbline run $(PULL) ingest && plumbline run --force --single-item ingest validate && \
 	  plumbline run $(PULL) train control && plumbline run --force --single-item evaluate register && plumbline report

@@ -96,10 +96,8 @@ def test_a_fork_with_nothing_set_up_trains_reports_and_keeps_its_registry(
         "keep": "success",
         "ask": "skipped",
     }
-    assert (jobs["train"].outputs["verdict"], jobs["train"].outputs["waits"]) == (
-        "promote",
-        "no",
-    )  # the first champion
+    trained = jobs["train"].outputs
+    assert (trained["verdict"], trained["waits"]) == ("promote", "no")  # the first champion
     assert "## Promote: only may be promoted" in jobs["train"].summary
     assert "::notice title=promote::" in jobs["train"].log
     assert hosting.kept() == ["registry-000001.tar"]
@@ -167,13 +165,8 @@ def test_a_job_that_died_after_its_decision_is_run_again(
     last = before[-1]
     hosting.approve(("grace", "production", "approved"))
     run = last["reason"].rpartition("run ")[2]
-    jobs = hosting.run(
-        "promote",
-        hosting.told("asked")[-1][1],
-        event_name="workflow_dispatch",
-        actor=BOT,
-        run_id=run,
-    )
+    asked = hosting.told("asked")[-1][1]
+    jobs = hosting.run("promote", asked, event_name="workflow_dispatch", actor=BOT, run_id=run)
     assert set(results(jobs).values()) == {"success"}
     assert champion.journal() == before
     assert hosting.kept()[-1] > newest.name
@@ -197,6 +190,15 @@ def test_what_is_no_better_is_kept_back_and_the_run_is_green(
     assert "::notice title=keep::" in jobs["train"].log
     assert results(jobs)["ask"] == "skipped"
     assert champion.version() == "2"
+
+
+def test_what_is_signed_was_trained_and_not_restored(hosting: Hosting) -> None:
+    assert "epoch" not in hosting.run("retrain")["train"].log
+    hosting.variables["PLUMBLINE_SIGNS"] = "yes"
+    hosting.secrets["PLUMBLINE_PRIVATE_KEY"] = (write_keys(hosting.folder) / "ours.pem").read_text()
+    log = hosting.run("retrain")["train"].log
+    del hosting.variables["PLUMBLINE_SIGNS"]
+    assert re.search(r"(?s)epoch.* are signed with", log)
 
 
 def test_a_refusal_is_red_and_on_record(hosting: Hosting, champion: Laptop) -> None:
@@ -297,9 +299,8 @@ def test_hostile_or_wrong_inputs_decide_nothing(hosting: Hosting, changed: dict[
 
 
 def test_a_person_goes_back(hosting: Hosting, champion: Laptop) -> None:
-    assert set(
-        results(hosting.run("promote", DECISION | {"action": "rollback", "version": ""})).values()
-    ) == {"success"}
+    jobs = hosting.run("promote", DECISION | {"action": "rollback", "version": ""})
+    assert set(results(jobs).values()) == {"success"}
     assert champion.version() == "1"
     assert champion.journal()[-1]["reason"] == "by hand"
 

@@ -48,9 +48,7 @@ class Hosting:
 
     origin: Checkout
     folder: Path
-    variables: dict[str, str] = field(
-        default_factory=dict
-    )  # of the repository and of its environments
+    variables: dict[str, str] = field(default_factory=dict)  # of repository and environments
     secrets: dict[str, str] = field(default_factory=dict)  # of its environments alone
     between: Callable[[str], None] = lambda name: None  # called before each job, with its name
 
@@ -78,11 +76,7 @@ class Hosting:
 
     def kept(self) -> list[str]:
         """The registries in the release, oldest first."""
-        return (
-            sorted(path.name for path in (self.hub / "release").glob("*"))
-            if self.hub.exists()
-            else []
-        )
+        return sorted(path.name for path in (self.hub / "release").glob("*"))
 
     def told(self, what: str) -> list[Any]:
         """`asked`, `comments` or `releases`: what came in from the workflows."""
@@ -95,9 +89,8 @@ class Hosting:
         """Run a workflow from the origin's last commit; its jobs by name, in the order they ran."""
         self.runs += 1
         sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
-        return Run(
-            self, name, inputs or {}, EVENT | {"sha": sha, "run_id": str(self.runs)} | event
-        ).jobs()
+        told = EVENT | {"sha": sha, "run_id": str(self.runs)} | event
+        return Run(self, name, inputs or {}, told).jobs()
 
     def run_asked(self) -> dict[str, Job]:
         """Run what a workflow asked for last."""
