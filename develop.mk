@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: test-slow test-cluster selftest drill check coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
+.PHONY: docs site test-slow test-cluster selftest drill check coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -59,6 +59,17 @@ bench-refused: setup  ## how often each gate refuses a sound model, and catches 
 bench-signals: setup  ## how many times faster than real time signal extraction answers
 	@python benchmarks/signals.py
 
+docs: setup  ## build the site
+	@$(MAKE) --no-print-directory site
+
+site: build/site-venv/ready  ## build the site from docs/ into build/site; a link that leads nowhere is an error
+	@build/site-venv/bin/sphinx-build --quiet --fail-on-warning --nitpicky -d build/site-doctrees docs build/site && echo build/site/index.html
+
+build/site-venv/ready: requirements-docs.lock
+	@$(PYTHON) -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement $<
+	@touch $@
+
 # Packages that tokenizers needs for downloads; a server downloads nothing.
 NOT_SERVED := huggingface-hub hf-xet tqdm filelock
 SHARED_WITH_TORCH := filelock fsspec jinja2 markupsafe mpmath networkx setuptools sympy typing-extensions
@@ -71,6 +82,7 @@ lock: setup  ## resolve versions again and write them with their hashes
 	@for group in serve mlflow; do uv pip compile --group $$group --constraint requirements.lock --python-platform linux \
 	  --python-version 3.11 $(addprefix --no-emit-package ,$(NOT_SERVED)) --generate-hashes --no-header --quiet --upgrade \
 	  --output-file requirements-$$group.lock; done
+	@uv pip compile --group docs --universal --generate-hashes --no-header --quiet --upgrade --output-file requirements-docs.lock
 	@uv pip compile --group spark --constraint requirements.lock --universal --generate-hashes --no-header --quiet --upgrade \
 	  --output-file requirements-spark.lock
 	@uv pip compile --group remotes --constraint requirements.lock --python-platform linux --python-version 3.11 --generate-hashes \
