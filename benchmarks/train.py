@@ -79,8 +79,15 @@ def main() -> None:
 
 def compare_speed(options: argparse.Namespace, examples: Path) -> None:
     """Print samples/s of each peer, and which share of the machine's limit a training reaches."""
+    from plumbline.contract.loading import load_params
+    from plumbline.training.hardware import choose_hardware
+
+    peers = options.only or list(PEERS)
+    if choose_hardware(load_params(ROOT / "params.yaml").training).precision == "fp32":
+        peers = [peer for peer in peers if peer == OWN or not TRAINERS[peer].bf16]
+        print("bf16 is left out: this machine imitates it, some thirty times slower than fp32")
     print("| trained by | samples/s |\n|---|---|")
-    for peer in options.only or PEERS:
+    for peer in peers:
         result = run_peer(peer, options, examples, 0)
         print(f"| {PEERS[peer]} | {result['rate']:.1f} |", flush=True)
         if peer == OWN:
