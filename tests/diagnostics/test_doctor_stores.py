@@ -261,7 +261,7 @@ def test_a_version_is_removed_with_its_files_as_docs_say(clean: Checkout) -> Non
     artifacts = clean.path / "mlruns/artifacts"
     files = artifacts / "models" / version.source.removeprefix("models:/")
     assert files.is_dir()
-    page = (ROOT / "docs/how-to/operate.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs/how-to/recover.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     exec(code.replace("ticket-router", "line").replace('"3"', f'"{former}"'), {})  # noqa: S102
     store = f"sqlite:///{clean.path}/mlruns/mlflow.db"

@@ -120,7 +120,7 @@ class Settings:
         list[str],
         {
             "help": "NAME=VALUE, such as queue_rows=64 or deadline_s=5: one of the limits that "
-            "`plumbline docs serving` lists. May be repeated.",
+            "`plumbline docs server` lists. May be repeated.",
             "show_default": "the limits there",
         },
     ] = field(default_factory=list)
