@@ -246,9 +246,7 @@ def test_errors_of_signals_differ_by_chance_alone_too(sound: Facts) -> None:
     assert "further below" in judge(errors[:2000] * 1.7).reason
 
 
-def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(
-    sound: Facts,
-) -> None:
+def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(sound: Facts) -> None:
     def judge(limit: float = 0.05, **changed: int) -> gates.GateResult:
         limits = sound.limits.model_copy(update={"max_test_changes": limit})
         counts = {"splits": {"test": TEST_CHANGES | changed}, "renames": {}}
@@ -473,9 +471,7 @@ def test_a_gain_is_a_share_of_what_the_majority_leaves(sound: Facts) -> None:
     assert ask_gate("baselines", replace(facts, winner=hits(0.905))).status == "fail"
 
 
-def test_where_no_score_is_perfect_a_share_of_it_cannot_be_asked_for(
-    sound: Facts,
-) -> None:
+def test_where_no_score_is_perfect_a_share_of_it_cannot_be_asked_for(sound: Facts) -> None:
     endless = replace(sound, metric=Metric("gain", higher_is_better=True, kind="continuous"))
     assert "set evaluation.min_gain_over_baseline to 0" in ask_gate("baselines", endless).reason
 

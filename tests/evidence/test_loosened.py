@@ -46,10 +46,7 @@ KNOWN = {
     "signal_extraction": [CALIBRATION],
 }
 # In units of the signal, a path, and names: of no limit.
-OF_THE_DATA = {
-    "validation.max_abs_signal",
-    "validation.warnings",
-}
+OF_THE_DATA = {"validation.max_abs_signal", "validation.warnings"}
 
 
 def change(**changes: Any) -> Params:
@@ -87,11 +84,7 @@ def test_shipped_limits_are_not_looser(recipe: str) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [
-        ("control.candidates", []),
-        ("evaluation.slices", []),
-        ("evaluation.simple_candidate", None),
-    ],
+    [("control.candidates", []), ("evaluation.slices", []), ("evaluation.simple_candidate", None)],
 )
 def test_what_gates_compare_with_may_not_be_left_out_unseen(key: str, value: Any) -> None:
     assert find(**{key: value}) == {key: "empty"}

@@ -67,6 +67,14 @@ def test_every_question_asked_of_a_test_split_counts_once(empty: Path) -> None:
     assert ledger.count_look(ledger.read_uses(), use) == third
 
 
+def test_another_rule_for_the_same_models_is_another_look_that_says_so(empty: Path) -> None:
+    asked = [record_look(question) for question in ("a better", "a not-worse", "b not-worse")]
+    assert [look.number for look in asked] == [1, 2, 3]
+    said = "Use 1 of this test split asked: better; this one: not-worse."
+    assert [look.change for look in asked] == ["", said, said]
+    assert record_look("a better").change == ""  # as it was
+
+
 def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(empty: Path) -> None:
     def look(question: str, split: str, first: int) -> ledger.Look:
         sketch = build_sketch(rows(first, first + 1000))

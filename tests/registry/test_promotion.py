@@ -45,13 +45,7 @@ from plumbline.contract.errors import (
 )
 from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.process.files import digest_path, write_json
-from plumbline.registry import (
-    champion_pin,
-    journal,
-    journal_rules,
-    model_versions,
-    promotion,
-)
+from plumbline.registry import champion_pin, journal, journal_rules, model_versions, promotion
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.reader import addresses, find_version, open_version
 from plumbline.terminal import console
@@ -287,14 +281,21 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
     assert promotion.pin_champion("nobody") is None
     assert json.loads((here / "champion.json").read_text()) == {
         "other": other,
-        NAME: {
-            "version": "2",
-            "bundle": entry.bundle,
-            "entry": entry.number,
-            "seal": entry.seal,
-        },
+        NAME: {"version": "2", "bundle": entry.bundle, "entry": entry.number, "seal": entry.seal},
         "nobody": None,
     }
+
+
+def test_going_back_to_a_version_that_was_refused_since_takes_a_reason(here: Path) -> None:
+    first = make_first_champion("1")
+    assert first is not None
+    promotion.promote(NAME, "2", expect="1", reason="")
+    record_verdict("refuse", "", first.bundle, "e", "floor failed.")
+    with pytest.raises(RefusedError, match=r"1: its bundle was refused .*floor failed.*--force"):
+        promotion.roll_back(NAME, None, "2 is worse")
+    assert read_champion_alias() == "2"
+    entry = promotion.roll_back(NAME, None, "2 is worse", force="2 answers nobody")
+    assert (entry.version, entry.reason) == ("1", "2 is worse; forced: 2 answers nobody")
 
 
 @pytest.mark.parametrize("text", ["{", '{"line": {"version": "3", "bundle": "b"}}'])
@@ -518,10 +519,7 @@ def test_the_journal_s_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert journal.find_journal_uri() == "postgresql://db/decisions"
 
 
-@pytest.mark.parametrize(
-    "uri",
-    ["sqlite:///", "sqlite:///:memory:", "mysql://db/it"],
-)
+@pytest.mark.parametrize("uri", ["sqlite:///", "sqlite:///:memory:", "mysql://db/it"])
 def test_a_journal_that_keeps_nothing_is_refused(uri: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", uri)
     with pytest.raises(JournalError, match="PLUMBLINE_JOURNAL_URI: expected one like postgresql"):
@@ -612,9 +610,7 @@ def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Pat
     assert read_champion_alias() == "2"
 
 
-def test_entries_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(
-    here: Path,
-) -> None:
+def test_entries_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(here: Path) -> None:
     make_first_champion("1")
     for evidence in "ab":
         keep(evidence, name="aside")

@@ -25,10 +25,7 @@ def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     write_examples(layout.EXAMPLES)
     layout.MANIFEST.write_bytes(b"rows")
     layout.SOURCE.write_text("{}", encoding="utf-8")
-    digests = {
-        "manifest": digest_path(layout.MANIFEST),
-        "examples": digest_path(layout.EXAMPLES),
-    }
+    digests = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(layout.EXAMPLES)}
     write_json(layout.VALIDATION, {"accepted": True, **digests})
     return load_task("text_classification")
 

@@ -30,7 +30,7 @@ from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import document, gates
-from plumbline.evidence.verify import verify_evidence
+from plumbline.evidence.verify import require_look, verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.quality import runner
 from plumbline.quality.suite import build_suite
@@ -314,6 +314,18 @@ def test_metrics_are_equal_in_every_run_and_the_same_question_is_one_look(
     assert read_json(layout.EVIDENCE)["looks"]["number"] == 1
 
 
+def test_a_policy_that_changed_since_a_look_is_said_beside_the_verdict(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    rule = params.evaluation.champion.model_copy(update={"policy": "not-worse", "margin": 0.01})
+    limits = params.evaluation.model_copy(update={"champion": rule})
+    evaluate(params.model_copy(update={"evaluation": limits}), task)
+    evidence = read_json(layout.EVIDENCE)
+    assert evidence["looks"]["number"] == 2
+    assert "Use 1 of this test split asked: better by 0, slices" in evidence["summary"]
+    require_look(evidence)
+
+
 def test_a_bad_result_is_a_refusal_on_record_and_no_error(
     checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -394,18 +406,10 @@ def damage_first_page(path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "damage"),
-    [
-        (layout.VALIDATION, cut_off),
-        (layout.MANIFEST, damage_first_page),
-    ],
+    ("path", "damage"), [(layout.VALIDATION, cut_off), (layout.MANIFEST, damage_first_page)]
 )
 def test_damaged_inputs_are_named_before_anything_is_scored(
-    checkout: Path,
-    params: TextParams,
-    task: Task,
-    path: Path,
-    damage: Callable[[Path], None],
+    checkout: Path, params: TextParams, task: Task, path: Path, damage: Callable[[Path], None]
 ) -> None:
     layout.METRICS.unlink()
     damage(path)
@@ -509,10 +513,7 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
         pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name) for name in SPLITS
     ]
     pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
-    digests = {
-        "manifest": digest_path(layout.MANIFEST),
-        "examples": digest_path(layout.EXAMPLES),
-    }
+    digests = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(layout.EXAMPLES)}
     write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
     for name in ("good", "fair", layout.name_control("fair")):
         add_bundle(task, name, 9, refund_is="money back")
@@ -566,11 +567,7 @@ COSTS = {"refund": {"login": 3.0}}  # the error that these models make
 
 
 @pytest.mark.parametrize(
-    "metric",
-    [
-        pytest.param("macro_f1", marks=pytest.mark.slow),
-        "expected_cost",
-    ],
+    "metric", [pytest.param("macro_f1", marks=pytest.mark.slow), "expected_cost"]
 )
 def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     metric: str, checkout: Path, params: TextParams, task: Task

@@ -256,6 +256,22 @@ def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
         promotion.promote("line", "1", expect="none", reason="")
 
 
+def test_reports_of_before_a_refusal_are_out_of_date_after_it(
+    evaluated: tuple[Params, Task],
+) -> None:
+    shutil.copytree(layout.EVIDENCE.parent, "before")
+    write_evidence(*evaluated, "refuse")
+    with pytest.raises(RefusedError):
+        register(*evaluated)
+    shutil.copytree("before", layout.EVIDENCE.parent, dirs_exist_ok=True)
+    with pytest.raises(EvidenceError, match=r"older than journal entry 1, .*behaviour failed"):
+        register(*evaluated)
+    assert versions() == []
+    write_evidence(*evaluated)  # evaluated again, it is sound
+    register(*evaluated)
+    assert read_json(layout.REGISTRATION)["version"] == "1"
+
+
 def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> None:
     write_evidence(*evaluated, "refuse")
     evidence = read_json(layout.EVIDENCE)

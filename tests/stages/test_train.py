@@ -36,10 +36,7 @@ def accepted(
 
 def report_accepted(*, accepted: bool = True) -> None:
     """Write what validate would say of the data that are here."""
-    digests = {
-        "manifest": digest_path(layout.MANIFEST),
-        "examples": digest_path(layout.EXAMPLES),
-    }
+    digests = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(layout.EXAMPLES)}
     write_json(layout.VALIDATION, {"accepted": accepted, **digests})
 
 

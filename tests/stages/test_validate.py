@@ -286,9 +286,7 @@ def test_a_file_of_two_rows_is_one_message(source: Path) -> None:
     assert len(lines) == 3
 
 
-def test_what_the_gate_would_refuse_as_a_group_is_rejected_before_training(
-    source: Path,
-) -> None:
+def test_what_the_gate_would_refuse_as_a_group_is_rejected_before_training(source: Path) -> None:
     """A number that comes back with its label, once in train and again in test."""
     lines = source.read_text(encoding="utf-8").splitlines()
     numbered = [lines[0]]

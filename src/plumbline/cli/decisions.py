@@ -102,11 +102,14 @@ def roll_back(
             show_default="whichever is champion",
         ),
     ] = None,
+    force: Annotated[
+        str, typer.Option(help="Why it answers although it was refused later.", show_default="no")
+    ] = "",
 ) -> None:
     """Bring back an earlier champion of NAME, by default the one before."""
     from plumbline.registry import promotion
 
-    _announce(promotion.roll_back(name, to, reason, expect))
+    _announce(promotion.roll_back(name, to, reason, expect, force))
 
 
 def show_champion(
@@ -139,10 +142,7 @@ def show_champion(
     print_plain(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({decision})")
 
 
-def show_journal(
-    name: ModelName,
-    as_json: JsonLines = False,
-) -> None:
+def show_journal(name: ModelName, as_json: JsonLines = False) -> None:
     """Print every decision on NAME, oldest first, after the hash chain is verified."""
     from plumbline.registry import promotion
 

@@ -97,8 +97,8 @@ def _describe_use(
 ) -> SplitUse:
     """Describe the use of the test split that compares these bundles: candidates and champion.
 
-    Every model whose test score is shown is part of the question; the same question asked again is
-    not another use.
+    Every model whose test score is shown is part of the question, and so is by which rule it may
+    follow the champion; the same question asked again is not another use.
     """
     rows = manifest[manifest["split"] == "test"].astype(str)
     question = [
@@ -112,8 +112,9 @@ def _describe_use(
         question.append(json.dumps(metric, sort_keys=True))
     split = sorted(rows["id"] + " " + rows["digest"])
     limits = params.evaluation
+    rule = f"{limits.champion.policy} by {limits.champion.margin:g}"
     return SplitUse(
-        _hash_lines(question),
+        f"{_hash_lines(question)} {rule}, slices {', '.join(limits.slices) or 'none'}",
         _hash_lines(split),
         f"{limits.planned_looks} uses at {limits.confidence:g}",
         # By what a row contains: a new file name, order or label makes no new split.

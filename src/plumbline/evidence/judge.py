@@ -58,7 +58,7 @@ def judge(measured: Measurements, params: Params) -> Judgement:
         question=question,
         gates=results,
         verdict=decide_verdict({result.name: result.status for result in results}),
-        summary=summarise_verdict(choice.winner, results, loosened),
+        summary=summarise_verdict(choice.winner, results, loosened, measured.data.look.change),
         loosened=loosened,
     )
 
@@ -106,9 +106,12 @@ def list_searched(params: Params) -> dict[str, int]:
 
 
 def summarise_verdict(
-    winner: str, gates: Sequence[GateResult], loosened: Mapping[str, str] | None = None
+    winner: str,
+    gates: Sequence[GateResult],
+    loosened: Mapping[str, str] | None = None,
+    change: str = "",
 ) -> str:
-    """Say the verdict in one sentence, and in another which limits are loosened."""
+    """Say the verdict, which limits are loosened, and what an earlier look asked otherwise."""
     failed = [gate.name for gate in gates if gate.status == "fail"]
     num_passed = sum(gate.status == "pass" for gate in gates)
     num_other = len(gates) - num_passed - len(failed)
@@ -126,7 +129,7 @@ def summarise_verdict(
     if loosened:
         shown = "; ".join(f"{key} is {text}" for key, text in loosened.items())
         said += f" Looser than the reference: {shown}."
-    return said
+    return f"{said} {change}".rstrip()
 
 
 def _read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:

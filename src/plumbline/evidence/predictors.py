@@ -17,6 +17,7 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.champion import ChampionModel
+from plumbline.registry.package.clean_process import list_rows
 from plumbline.registry.package.rehearsal import Call
 
 LABEL_FIELD = "label"  # of an output, at any depth
@@ -111,7 +112,7 @@ class Recording:
         """Keep what `check` finds, and of the test split the call: each row's answer is JSON."""
         self.problems += [f"{split}: {problem}" for problem in check(columns, params, answers)]
         if split == "test":
-            rows = _list_rows(answers)
+            rows = list_rows(answers)
             self._file.write(json.dumps([dict(columns), dict(params), rows]) + "\n")
 
     def read_calls(self) -> list[Call]:
@@ -177,15 +178,6 @@ def _check_cost(scores: Scores, split: str) -> None:
         raise ValueError(f"a cost on the {split} split is not a finite number from 0")
     if not np.isclose(costs.mean(), scores.metrics["cost"]):
         raise ValueError(f"cost on the {split} split is not the mean of its examples")
-
-
-def _list_rows(answers: dict[str, list[Any]]) -> list[str]:
-    rows = zip(*answers.values(), strict=True)
-    return [json.dumps(dict(zip(answers, row, strict=True)), default=_convert) for row in rows]
-
-
-def _convert(value: Any) -> Any:
-    return value.tolist()
 
 
 def _rename(value: Any, renames: Mapping[str, str], is_label: bool = False) -> Any:

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from plumbline import bundle
@@ -65,8 +66,8 @@ def require_look(evidence: Mapping[str, Any]) -> None:
     uses = ledger.read_uses()
     for use in uses:
         if (use.question, use.split) == (look["question"], look["split"]):
-            counted = ledger.count_look(uses, use)
-            if (counted.number, counted.first_plan) == (look["number"], look["first_plan"]):
+            counted = asdict(ledger.count_look(uses, use))
+            if all(counted[key] == look.get(key) for key in ("number", "first_plan", "change")):
                 return
     raise EvidenceError(
         f"{layout.EVIDENCE}: the journal does not have its look at the test split as look "

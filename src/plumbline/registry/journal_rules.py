@@ -23,16 +23,19 @@ HEAD = re.compile(r"(\d{1,18}):.*", re.ASCII)
 RULINGS = ("registered", "keep", "refuse")  # what `register` writes about a bundle
 
 
-def require_allowed(decision: Decision, earlier: Sequence[Entry]) -> None:
+def require_allowed(decision: Decision, earlier: Sequence[Entry], *, forced: bool = False) -> None:
     """Require that the entries before a move, all of its model, allow it.
 
     `first` and `promote` take a version that was registered with this bundle and evidence, neither
     refused nor returned since, and never champion; `override` one that was registered; `rollback`
-    a former champion as it was chosen. Raises JournalError, RefusedError, RegistryError or
-    BundleError with the reason why not.
+    a former champion as it was chosen, not refused since unless `forced`. Raises JournalError,
+    RefusedError, RegistryError or BundleError with the reason why not.
     """
     if decision.action == "rollback":
         _require_as_chosen(decision, earlier)
+        if not forced:
+            anyway = '. --force "WHY" goes back to it anyway, --to VERSION to another one'
+            _refuse_refused(decision.model, decision.version, decision.bundle, earlier, anyway)
         return
     _require_registered(decision, earlier)
     if decision.action == "override":
@@ -46,13 +49,7 @@ def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]
 
     A bundle that is registered again under another number is the same model: it stays returned.
     """
-    rulings = list_rulings(bundle, entries)
-    if rulings and rulings[-1].action == "refuse":
-        last = rulings[-1]
-        raise RefusedError(
-            f"{model} version {version}: its bundle was refused since it was registered "
-            f"(journal entry {last.number}: {last.reason}) Nothing was changed"
-        )
+    _refuse_refused(model, version, bundle, entries)
     for entry in reversed(entries):
         if entry.action == "return" and (entry.version == version or entry.bundle == bundle):
             other = "" if entry.version == version else f", as version {entry.version},"
@@ -119,6 +116,17 @@ def require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, s
     if missing:
         raise JournalIntegrityError(
             f"{name}: the journal ends before entry {min(missing)}; restore it from a backup"
+        )
+
+
+def _refuse_refused(
+    model: str, version: str, bundle: str, entries: Sequence[Entry], way_out: str = ""
+) -> None:
+    rulings = list_rulings(bundle, entries)
+    if rulings and (last := rulings[-1]).action == "refuse":
+        raise RefusedError(
+            f"{model} version {version}: its bundle was refused since it was registered "
+            f"(journal entry {last.number}: {last.reason}) Nothing was changed{way_out}"
         )
 
 

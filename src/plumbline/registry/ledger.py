@@ -10,7 +10,7 @@ Looks are a table of their own in the journal's database.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ class SplitSketch:
 class SplitUse:
     """One question that was asked of a test split."""
 
-    question: str  # digest of everything that was measured on it
+    question: str  # digest of everything that was measured on it, a blank, and the rule it meets
     split: str  # digest of the split
     plan: str  # for how many uses, at which confidence
     sketch: SplitSketch = SplitSketch(0, b"")  # of its rows
@@ -58,6 +58,8 @@ class Look:
     number: int  # of the use, from 1
     first_plan: str  # the plan at the first use
     num_splits: int  # that count as this one, with itself
+    change: str = ""  # what an earlier use asked that had another rule; "" where none had
+    entry: int = 0  # the last of the journal when the evaluation began
 
 
 def record_look(model: str, use: SplitUse) -> Look:
@@ -69,16 +71,17 @@ def record_look(model: str, use: SplitUse) -> Look:
         uses = _read_uses(book.connection)
         if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
             _append(book.connection, model, use)
-    return count_look(uses, use)
+        return replace(count_look(uses, use), entry=len(book.read_entries()))
 
 
 def count_look(known: Sequence[SplitUse], use: SplitUse) -> Look:
-    """Return the look that `record_look` would return after the uses `known`, oldest first."""
+    """Return the look, but for `entry`, that `record_look` returns after `known`, oldest first."""
     uses = [*(earlier for earlier in known if is_same_split(use, earlier)), use]
     questions = list(dict.fromkeys(earlier.question for earlier in uses))
     number = questions.index(use.question) + 1
     num_splits = len({earlier.split for earlier in uses})
-    return Look(use.question, use.split, use.plan, number, uses[0].plan, num_splits)
+    change = _describe_change([question.partition(" ")[2] for question in questions[:number]])
+    return Look(use.question, use.split, use.plan, number, uses[0].plan, num_splits, change)
 
 
 def read_uses() -> list[SplitUse]:
@@ -110,6 +113,14 @@ def estimate_share(new: SplitSketch, old: SplitSketch) -> float:
     return len(set(ours) & set(theirs)) / len(ours) if ours else 0.0
 
 
+def _describe_change(rules: Sequence[str]) -> str:
+    """Say which of the earlier uses asked by another rule than the last one; of many the latest."""
+    own = rules[-1]
+    others = [number for number, rule in enumerate(rules, 1) if own and rule not in ("", own)]
+    last = others[-1] if others else 0
+    return f"Use {last} of this test split asked: {rules[last - 1]}; this one: {own}." * bool(last)
+
+
 def _append(connection: "Connection", model: str, use: SplitUse) -> None:
     """Add a look; the first one makes the table. Who made it, and when, are for people only."""
     row = {
@@ -133,15 +144,14 @@ def _read_uses(connection: "Connection") -> list[SplitUse]:
     from sqlalchemy import inspect
 
     table = _build_table()
-    uses: list[SplitUse] = []
     with connection.begin():
         if not inspect(connection).has_table(table.name):
-            return uses
-        query = table.select().order_by(table.c.number)
-        for row in connection.execute(query).mappings():
-            sketch = SplitSketch(row["num_rows"], row["hashes"])
-            uses.append(SplitUse(row["question"], row["split"], row["plan"], sketch=sketch))
-    return uses
+            return []
+        rows = connection.execute(table.select().order_by(table.c.number)).all()
+    return [
+        SplitUse(row.question, row.split, row.plan, SplitSketch(row.num_rows, row.hashes))
+        for row in rows
+    ]
 
 
 def _build_table() -> "Table":

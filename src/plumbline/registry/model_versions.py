@@ -60,11 +60,7 @@ def read_model_tags(client: "MlflowClient", key: str) -> dict[str, str]:
 
 
 def add_version(
-    client: "MlflowClient",
-    name: str,
-    info: Any,
-    tags: Mapping[str, str],
-    card: str,
+    client: "MlflowClient", name: str, info: Any, tags: Mapping[str, str], card: str
 ) -> Any:
     """Register the logged model `info` as a new version of `name`, its tags set in the same write.
 

@@ -60,7 +60,8 @@ def promote(
         _require_promotable(registered, evidence)
     with open_desk(name, accept_alias=override) as desk:
         current = desk.champion
-        if once and current and _is_same_request(current, version, expect, reason):
+        request = (version, expect, reason)
+        if once and current and (current.version, current.previous, current.reason) == request:
             return current
         champion = _check_expected_champion(name, current, expect)
         if champion == version:
@@ -77,11 +78,15 @@ def promote(
         return desk.move(decision)
 
 
-def roll_back(name: str, to: str | None, reason: str, expect: str | None = None) -> Entry:
+def roll_back(
+    name: str, to: str | None, reason: str, expect: str | None = None, force: str = ""
+) -> Entry:
     """Bring back the champion before this one, or version `to`, which must have been champion once.
 
-    Raises RegistryError where there is none, or the champion is not `expect`, if that is given.
+    Raises RegistryError where there is none, or the champion is not `expect`, if that is given;
+    RefusedError where its bundle was refused later, unless `force` says why it answers anyway.
     """
+    reason = "; ".join(filter(None, (reason, force and f"forced: {force}")))
     with open_desk(name) as desk:
         champion = _check_expected_champion(name, desk.champion, expect)
         version = to or _find_predecessor(desk.entries, champion)
@@ -91,7 +96,7 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
             raise RegistryError(f"{name}: version {version} is the champion already")
         address = f"models:/{name}/{version}"
         decision = _build_decision(find_version(address), champion, "rollback", reason)
-        require_allowed(decision, desk.entries)  # before any of its files is read
+        require_allowed(decision, desk.entries, forced=bool(force))  # before its files are read
         with open_version(address) as opened:
             if _build_decision(opened.registered, champion, "rollback", reason) != decision:
                 raise RegistryError(f"{name}: version {version} was changed meanwhile; look again")
@@ -100,12 +105,7 @@ def roll_back(name: str, to: str | None, reason: str, expect: str | None = None)
 
 
 def record_ruling(
-    desk: Desk,
-    action: Ruling,
-    version: str,
-    bundle: str,
-    evidence: str,
-    reason: str,
+    desk: Desk, action: Ruling, version: str, bundle: str, evidence: str, reason: str
 ) -> Entry:
     """Record what `register` decides on a bundle without moving the champion.
 
@@ -249,10 +249,6 @@ def _build_decision(
     bundle = version.tags.get(BUNDLE_TAG, "")
     evidence = version.tags.get(EVIDENCE_TAG, "")
     return Decision(version.name, action, version.number, previous, bundle, evidence, reason)
-
-
-def _is_same_request(current: Entry, version: str, expect: str, reason: str) -> bool:
-    return (current.version, current.previous, current.reason) == (version, expect, reason)
 
 
 def _find_predecessor(entries: list[Entry], version: str) -> str:

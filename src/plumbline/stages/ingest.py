@@ -25,10 +25,7 @@ def ingest(params: Params, task: Task[Params]) -> None:
         facts = {"notices": []} | task.data.ingest(params, examples, aside / "manifest.parquet")
         publish(examples, layout.EXAMPLES)
         publish(aside / "manifest.parquet", layout.MANIFEST)
-        seal = {
-            "digest": digest_path(layout.EXAMPLES),
-            "manifest": digest_path(layout.MANIFEST),
-        }
+        seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
         write_json(layout.SOURCE, facts | seal)
 
 

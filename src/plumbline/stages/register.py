@@ -22,6 +22,7 @@ from plumbline.process.lineage import collect_lineage
 from plumbline.process.visible_text import show_line
 from plumbline.registry import model_versions, promotion, signing
 from plumbline.registry.desk import Desk, open_desk
+from plumbline.registry.journal_rules import list_rulings
 from plumbline.registry.package import packaging
 from plumbline.registry.reader import addresses
 from plumbline.reporting import version_page
@@ -93,6 +94,7 @@ def _register_verified(params: Params, task: Task[Params], evidence: dict[str, A
     announce(f"brings {evidence['winner']} into the registry")
     with _explain_failures():
         with open_desk(name) as desk:
+            _require_newer(desk, evidence)
             earlier = desk.find_registered(evidence["digests"]["bundle"])
         package = None if earlier else _prepare_package(params, task, evidence)
         with open_desk(name) as desk:
@@ -114,6 +116,7 @@ def _register_winner(
 
     Another checkout may have registered the bundle meanwhile: then the package is not used.
     """
+    _require_newer(desk, evidence)
     digest = evidence["digests"]["bundle"]
     version = desk.find_registered(digest)
     is_new = version is None
@@ -139,6 +142,17 @@ def _register_winner(
     else:
         _record_ruling(desk, "keep", number, evidence)
     return number
+
+
+def _require_newer(desk: Desk, evidence: Mapping[str, Any]) -> None:
+    """Raise EvidenceError where the evaluation began before the last refusal of its bundle."""
+    for entry in reversed(list_rulings(evidence["digests"]["bundle"], desk.entries)):
+        if entry.action == "refuse" and entry.number > evidence["data"]["look"].get("entry", 0):
+            raise EvidenceError(
+                f"{layout.EVIDENCE} is older than journal entry {entry.number}, which refused this "
+                f"bundle ({entry.reason}); run `dvc repro --force --single-item evaluate`, then "
+                "`dvc repro`"
+            )
 
 
 def _renew_evidence(desk: Desk, version: Any, evidence: dict[str, Any]) -> bool:
@@ -178,20 +192,15 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
     reasons = [show_line(line) for failure in failures for line in failure.lines]
     try:
         with _explain_failures(), open_desk(params.registry.model) as desk:
-            _record_refusal(desk, evidence)
+            _record_ruling(desk, "refuse", "", evidence)
+            version = desk.find_registered(evidence["digests"]["bundle"])
+            if version:
+                _renew_evidence(desk, version, evidence)
     except RegistryError as error:
         reasons.append(f"not on record everywhere: {error}")
     _write_registration(params, evidence, None)
     lines = ["refused, nothing was registered", *reasons, f"full report: {layout.REPORT}"]
     raise RefusedError("\n  ".join(lines))
-
-
-def _record_refusal(desk: Desk, evidence: dict[str, Any]) -> None:
-    """Write it into the journal, and beside a version of the bundle that is registered already."""
-    _record_ruling(desk, "refuse", "", evidence)
-    version = desk.find_registered(evidence["digests"]["bundle"])
-    if version:
-        _renew_evidence(desk, version, evidence)
 
 
 def _record_ruling(
@@ -203,16 +212,14 @@ def _record_ruling(
 
 def _write_registration(params: Params, evidence: Mapping[str, Any], version: str | None) -> None:
     """Write which version has this evidence; None where nothing was registered."""
-    write_json(
-        layout.REGISTRATION,
-        {
-            "model": params.registry.model,
-            "version": version,
-            "winner": evidence.get("winner"),
-            "verdict": evidence["verdict"],
-            "evidence": _digest_evidence(),
-        },
-    )
+    registration = {
+        "model": params.registry.model,
+        "version": version,
+        "winner": evidence.get("winner"),
+        "verdict": evidence["verdict"],
+        "evidence": _digest_evidence(),
+    }
+    write_json(layout.REGISTRATION, registration)
 
 
 def _digest_evidence() -> str:

@@ -53,12 +53,7 @@ def describe_run(status: str, params: Params, task: Task[Params], candidate: str
 
 
 def describe_training(
-    facts: RunFacts,
-    params: Params,
-    task: Task[Params],
-    name: str,
-    status: str,
-    prefix: str = "",
+    facts: RunFacts, params: Params, task: Task[Params], name: str, status: str, prefix: str = ""
 ) -> None:
     """Add what a training is about, which leaves the bundle `name`, and how it went.
 

@@ -91,10 +91,10 @@ def ask_package(
     }
     num_rows = sum(map(len, batches))
     result = _ask_in_clean_process(asked, rows, num_rows, row_ms)
-    problems = [
-        *_find_wrong_answers(expected["outputs"], result["answers"])[:1],
-        *_find_missing_errors(result["errors"]),
-    ]
+    problems = _find_wrong_answers(expected["outputs"], result["answers"])[:1]
+    for name, message in result["errors"].items():
+        if not message:
+            problems.append(f"the packaged model answers {name} instead of refusing it")
     if result["longest_error"] is not None:
         reason = f"{result['longest_error']:.200}"
         problems.append(f"the packaged model does not answer the longest valid input ({reason})")
@@ -206,9 +206,7 @@ def compare_answers(
 
 def _build_question(places: Sequence[Place], calls: Sequence[Call]) -> dict[str, Any]:
     first = calls[places[0][0]]
-    columns = {}
-    for name in first.columns:
-        columns[name] = [calls[call].columns[name][row] for call, row in places]
+    columns = {name: [calls[at].columns[name][row] for at, row in places] for name in first.columns}
     return {"columns": columns, "params": dict(first.params)}
 
 
@@ -225,14 +223,6 @@ def _find_wrong_answers(expected: Mapping[str, Any], answers: Mapping[str, Any])
     return problems
 
 
-def _find_missing_errors(errors: Mapping[str, str]) -> list[str]:
-    problems = []
-    for name, message in errors.items():
-        if not message:
-            problems.append(f"the packaged model answers {name} instead of refusing it")
-    return problems
-
-
 def _is_repeated(before: str, answer: str) -> bool:
     if answer == before:
         return True
@@ -242,13 +232,13 @@ def _is_repeated(before: str, answer: str) -> bool:
 
 def _sort_lists(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Sort lists of objects by the text in them: of nearly equal scores any may come first."""
+
+    def extract_text(entry: Mapping[str, Any]) -> list[str]:
+        return [text for _, text in sorted(entry.items()) if isinstance(text, str)]
+
     sorted_answer = {}
     for name, value in answer.items():
         if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
-            value = sorted(value, key=_extract_text)
+            value = sorted(value, key=extract_text)
         sorted_answer[name] = value
     return sorted_answer
-
-
-def _extract_text(entry: Mapping[str, Any]) -> list[str]:
-    return [value for _, value in sorted(entry.items()) if isinstance(value, str)]
