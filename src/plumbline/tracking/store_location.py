@@ -9,6 +9,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from plumbline.contract.errors import RegistryError
+
 DATABASE = "mlruns/mlflow.db"
 ARTIFACTS = "artifacts"  # beside the database
 LOCATIONS = {
@@ -21,7 +23,10 @@ LOCATIONS = {
 
 def find_uri() -> str:
     """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/."""
-    return os.environ.get("MLFLOW_TRACKING_URI") or name_database(find_home() / DATABASE)
+    uri = os.environ.get("MLFLOW_TRACKING_URI") or name_database(find_home() / DATABASE)
+    if uri == "sqlite://" or ":memory:" in uri:
+        raise RegistryError(f"{uri} ends with its process; plumbline reads a registry in a file")
+    return uri
 
 
 def name_database(path: Path) -> str:

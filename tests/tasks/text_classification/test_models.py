@@ -1,5 +1,6 @@
 """Models: what they learn from, what they save, and that cheap layers equal those they replace."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -166,8 +167,13 @@ def test_weights_with_another_digest_are_refused(tmp_path: Path) -> None:
     for name in ("config.json", "tokenizer.json", "model.safetensors"):
         (tmp_path / name).write_bytes(b"{}")
     assert weights.find_weights(str(tmp_path), None) == tmp_path
-    with pytest.raises(TrainingError, match=r"has SHA-256 44136fa3.*params\.yaml pins 0000"):
-        weights.find_weights(str(tmp_path), "0" * 64)
+    older = hashlib.sha256(b"{}").hexdigest()
+    pin = weights.digest_pinned(dict.fromkeys(weights.PATTERNS, older))
+    assert weights.find_weights(str(tmp_path), pin) == tmp_path
+    (tmp_path / "tokenizer.json").write_bytes(b"{ }")
+    assert weights.find_weights(str(tmp_path), older) == tmp_path  # of the weights alone
+    with pytest.raises(TrainingError, match=rf"have SHA-256 .*params\.yaml pins {pin}"):
+        weights.find_weights(str(tmp_path), pin)
     (tmp_path / "config.json").unlink()
     with pytest.raises(TrainingError, match=r"no config\.json"):
         weights.find_weights(str(tmp_path), None)

