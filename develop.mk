@@ -59,7 +59,8 @@ bench-refused: setup  ## how often each gate refuses a sound model, and catches 
 bench-signals: setup  ## how many times faster than real time signal extraction answers
 	@python benchmarks/signals.py
 
-docs: setup  ## build the site
+docs: setup  ## write the generated pages of docs/reference, then build the site
+	@python -P docs/reference.py
 	@$(MAKE) --no-print-directory site
 
 site: build/site-venv/ready  ## build the site from docs/ into build/site; a link that leads nowhere is an error

@@ -1,6 +1,8 @@
-"""The documentation: what it points at is there."""
+"""The documentation: what it points at is there, and a reader finds it and can read it."""
 
+import ast
 import re
+import runpy
 import subprocess
 from pathlib import Path
 
@@ -31,3 +33,46 @@ def test_links_lead_somewhere(page: Path) -> None:
         target = (page.parent / path) if path else page
         assert target.exists(), f"{page}: {link}"
         assert not anchor or anchor in anchors(target), f"{page}: {link}"
+
+
+DOCS = ROOT / "docs"
+GENERATED = {"commands", "params"}
+TO_SHORTEN = {
+    "add-a-task",
+    "architecture",
+    "error-rates",
+    "evidence",
+    "score",
+    "text_classification",
+}
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
+def test_a_page_is_short_and_its_code_parses(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for code in re.findall(r"(?ms)^```python\n(.*?)^```", text):
+        ast.parse(code)
+    if page.stem not in GENERATED | TO_SHORTEN:
+        rows = re.findall(r"(?m)^\|(.*)\|$", text)
+        cells = [cell.strip() for row in rows for cell in re.split(r"(?<!\\)\|", row)]
+        assert [cell for cell in cells if len(cell) > 120] == []
+        assert len(text.split()) <= 1_500
+
+
+def test_links_lead_from_the_index_to_every_page() -> None:
+    reached, left = set(), [DOCS / "index.md"]
+    while left:
+        page = left.pop()
+        reached.add(page)
+        links = LINK.findall(page.read_text(encoding="utf-8"))
+        targets = {(page.parent / link.partition("#")[0]).resolve() for link in links}
+        left += [
+            path for path in targets - reached if path.suffix == ".md" and DOCS in path.parents
+        ]
+    assert set(DOCS.rglob("*.md")) - reached == set()
+
+
+def test_generated_pages_are_those_of_the_code() -> None:
+    for name, write in runpy.run_path(str(DOCS / "reference.py"))["PAGES"].items():
+        page = DOCS / f"reference/{name}.md"
+        assert page.read_text(encoding="utf-8") == write(), "make docs writes it"

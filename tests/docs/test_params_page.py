@@ -11,7 +11,7 @@ from plumbline.contract.params import SeededConfig
 from plumbline.contract.search import TunableConfig
 
 TASKS = sorted(path.parent.name for path in ROOT.glob("src/**/tasks/*/params.py"))
-ROW = re.compile(r"(?m)^\| `([\w.]+)`(?: \([^|]*\))? \| .* \| (.*) \|$")
+ROW = re.compile(r"(?m)^\* `([\w.]+)` \([^\n]*?\): (.*)$")
 MEMBER = "candidates.NAME.member."
 PAGE = (ROOT / "docs/reference/params.md").read_text(encoding="utf-8")
 
