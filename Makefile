@@ -33,6 +33,9 @@ PROCESSES ?= $(shell cores=$$(getconf _NPROCESSORS_ONLN); echo $$((cores < 5 ? c
 # Tests of the code's form and graph, which `make check` runs.
 CHECKS := tests/test_dag.py tests/test_style.py tests/workflows/test_official_parser.py
 
+# For jobs that install nothing.
+CI_PYTHON := PYTHONPATH=src python3 -P
+
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export MLFLOW_DISABLE_TELEMETRY := true
 export DVC_NO_ANALYTICS := true
@@ -46,7 +49,7 @@ unexport VIRTUAL_ENV CONDA_PREFIX CONDA_DEFAULT_ENV PYTHONHOME PYTHONPATH PYTHON
 FIND_PROGRAMS := import os, sys; own = os.path.dirname(sys.executable) + os.pathsep; \
   path = os.environ.get("PATH", os.defpath); os.environ["PATH"] = path if path.startswith(own) else own + path
 
-.PHONY: help setup run fresh public-key calendar remote test ui keep-registry clean
+.PHONY: help setup run fresh public-key calendar remote test ui keep-registry note start-training clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -99,7 +102,13 @@ ui: setup  ## the MLflow UI on http://127.0.0.1:5000
 	  --host 127.0.0.1 --port 5000 --workers 1
 
 keep-registry:  ## in CI: keep the registry-N.tar in the folder FROM in the GitHub release `registry`; installs nothing
-	@PYTHONPATH=src python3 -P -m plumbline.ci.github_release "$(FROM)"
+	@$(CI_PYTHON) -m plumbline.ci.kept_registry "$(FROM)"
+
+note:  ## in CI: put the file REPORT on GitLab's merge request; installs nothing
+	@$(CI_PYTHON) -m plumbline.ci.gitlab note "$(REPORT)"
+
+start-training:  ## in CI: start a pipeline of GitLab that trains; installs nothing
+	@$(CI_PYTHON) -m plumbline.ci.gitlab train
 
 clean:  ## remove the pipeline's outputs; keep the environment and the registry
 	@git clean -qfdX data models reports .plumbline

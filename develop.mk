@@ -18,6 +18,7 @@ check: setup  ## style, names, types, imports between rooms and of packages, fil
 	@hadolint docker/*.Dockerfile && check-jsonschema --builtin-schema vendor.compose-spec docker/compose.yaml
 	@zizmor --offline --persona auditor --quiet --no-progress .github
 	@check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	@check-jsonschema --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
 	@pytest -q $(CHECKS)
 

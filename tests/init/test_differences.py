@@ -62,7 +62,7 @@ def test_stages_depend_on_the_lock_and_on_the_user_s_code() -> None:
 
 def test_only_what_a_user_calls_is_left_of_the_makefile() -> None:
     text = adapt("Makefile")
-    for word in ("setup:", "run:", "test:", "ui:", "-m plumbline.ci.github_release"):
+    for word in ("setup:", "run:", "test:", "ui:", "-m plumbline.ci.kept_registry"):
         assert word in text
     for word in (
         "benchmarks",

@@ -128,7 +128,7 @@ def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> 
         upgrade.upgrade_repository(Path(), parts=["docker"])
     assert run_upgrade().exit_code == 0
     git("commit", "--quiet", "--message", "Upgrade")
-    with pytest.raises(PlumblineError, match="no part 'x'; there are: docker, kubernetes, slurm"):
+    with pytest.raises(PlumblineError, match="no part 'x'; there are: docker, gitlab, kubernetes"):
         upgrade.upgrade_repository(Path(), parts=["x"])
     before = Path("requirements.lock").read_bytes()
     added = CliRunner().invoke(app, ["upgrade", "--add", "slurm", "--add", "docker"])

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.support.workflows.runner import HUB, parsed_outputs
 
-from plumbline.ci import github, github_release
+from plumbline.ci import github, kept_registry
 from plumbline.contract.errors import PlumblineError, RefusedError, RegistryError
 
 
@@ -73,26 +73,26 @@ def test_an_approval_names_who_gave_it_and_needs_a_run(
     with pytest.raises(RegistryError, match=r"gh api .* failed: HTTP 403"):
         github.describe_approval("ada", "c0ffee")
     monkeypatch.delenv("GITHUB_RUN_ID")
-    with pytest.raises(PlumblineError, match="is for a job of GitHub Actions"):
+    with pytest.raises(PlumblineError, match="is for a job of CI"):
         github.describe_approval("ada", "c0ffee")
 
 
 def test_no_registry_is_something_else_than_no_answer(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert github_release.find_newest() is None
-    assert github_release.name_next(None) == "registry-000001.tar"
+    assert kept_registry.find_newest() is None
+    assert kept_registry.name_next(None) == "registry-000001.tar"
     (job / "release").mkdir()
     for name in ("registry-000009.tar", "registry-000010.tar", "registry-99.tar", "other.tar"):
         (job / "release" / name).write_text("a registry")
-    assert github_release.find_newest() == "registry-000010.tar"
-    assert github_release.name_next("registry-000010.tar") == "registry-000011.tar"
+    assert kept_registry.find_newest() == "registry-000010.tar"
+    assert kept_registry.name_next("registry-000010.tar") == "registry-000011.tar"
     monkeypatch.setenv("GH_TOKEN", "{}")
     with pytest.raises(RegistryError, match="gh release view failed: HTTP 403"):
-        github_release.find_newest()
+        kept_registry.find_newest()
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(RegistryError, match="GitHub's command `gh`"):
-        github_release.find_newest()
+        kept_registry.find_newest()
 
 
 @pytest.mark.slow
@@ -104,10 +104,10 @@ def test_twenty_registries_are_kept_and_only_a_registry_is(
     folder.mkdir()
     for number in range(1, 24):
         (folder / f"registry-{number:06}.tar").write_text("a registry")
-        assert github_release.keep(folder) == f"registry-{number:06}.tar"
+        assert kept_registry.keep(folder) == f"registry-{number:06}.tar"
         (folder / f"registry-{number:06}.tar").unlink()
     names = sorted(path.name for path in (job / "release").iterdir())
     assert (len(names), names[0], names[-1]) == (20, "registry-000004.tar", "registry-000023.tar")
     (folder / "registry-000024.tar").symlink_to(job / "release" / names[0])
     with pytest.raises(RegistryError, match=r"expected one file registry-N\.tar"):
-        github_release.keep(folder)
+        kept_registry.keep(folder)

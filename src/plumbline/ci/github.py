@@ -1,4 +1,4 @@
-"""What a step of a GitHub workflow uses: outputs, summary, annotations, who approved its run."""
+"""What a step of a workflow uses: outputs, summary, annotations, who approved its run."""
 
 import json
 import os
@@ -6,7 +6,7 @@ import uuid
 from pathlib import Path
 from typing import Any, Literal
 
-from plumbline.ci import github_release
+from plumbline.ci import github_release, gitlab
 from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError
 from plumbline.process.visible_text import show_lines
 from plumbline.tracking import store_location
@@ -16,6 +16,8 @@ ENVIRONMENT = "production"
 
 def set_outputs(**values: str) -> None:
     """Set outputs of this step. Does nothing outside of a workflow."""
+    if os.environ.get("GITLAB_CI"):
+        gitlab.set_outputs(values)
     for name, value in values.items():
         # A random delimiter: no value can contain it and so set another output.
         delimiter = f"end-{uuid.uuid4()}"
@@ -29,6 +31,8 @@ def add_summary(markdown: str) -> None:
 
 def annotate(level: Literal["notice", "error"], title: str, text: str) -> None:
     """Put a line on the page of this run. Does nothing outside of a workflow."""
+    if os.environ.get("GITLAB_CI"):
+        print(f"{title}: {show_lines(text)}", flush=True)  # noqa: T201 (the job's log)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         command = f"::{level} title={_escape(title, ':,')}::{_escape(show_lines(text))}"
         print(command, flush=True)  # noqa: T201 (a workflow reads commands from stdout)
@@ -41,10 +45,12 @@ def describe_approval(asked_by: str, commit: str) -> str:
     RefusedError where somebody asked and only they, or the author of the trained `commit`,
     approved.
     """
+    if os.environ.get("GITLAB_CI"):
+        return gitlab.describe_start(asked_by)
     repository = os.environ.get("GITHUB_REPOSITORY", "")
     run = os.environ.get("GITHUB_RUN_ID", "")
     if not repository or not run:
-        raise PlumblineError("--asked-by is for a job of GitHub Actions; elsewhere use --reason")
+        raise PlumblineError("--asked-by is for a job of CI; elsewhere use --reason")
     approvals = _list_approvals(repository, run)
     if asked_by:
         author = _find_author(repository, commit)

@@ -61,8 +61,7 @@ def promote(
     asked_by: Annotated[
         str | None,
         typer.Option(
-            help="In GitHub Actions: who asked for the promotion; somebody else must have approved "
-            "this run.",
+            help="In CI: who asked for the promotion; somebody else must have approved this run.",
             show_default="no approval needed",
         ),
     ] = None,

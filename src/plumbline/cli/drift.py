@@ -50,8 +50,9 @@ def check_drift(
     workflow: Annotated[
         bool,
         typer.Option(
+            "--ci",
             "--github",
-            help="In GitHub Actions: set output and summary; exit 0 whatever the verdict.",
+            help="In CI: set output and summary; exit 0 whatever the verdict.",
         ),
     ] = False,
     as_json: AsJson = False,

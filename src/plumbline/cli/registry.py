@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from plumbline.ci import github, github_release
+from plumbline.ci import github, gitlab, kept_registry
+from plumbline.contract.errors import ParamsError
 from plumbline.terminal.console import print_plain
 
 PACK_EXAMPLE = "plumbline registry pack registry.tar"
@@ -15,11 +16,21 @@ CHECKED_BY = "`plumbline doctor --full` checks them in full"
 
 
 def pack_registry(
-    target: Annotated[Path, typer.Argument(metavar="FILE", help="The .tar file to write.")],
+    target: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="FILE",
+            help="The .tar file to write.",
+            show_default="in a job of GitLab the project's package registry",
+        ),
+    ] = None,
 ) -> None:
     """Write registry, journal and artifacts, as they are now, into one file."""
     from plumbline.registry import archives
 
+    if target is None:
+        _keep_registry()
+        return
     print_plain(f"{target}: {archives.pack(target):,} files")
 
 
@@ -29,7 +40,7 @@ def unpack_registry(
         typer.Argument(
             metavar="FILE",
             help="A file that `plumbline registry pack` wrote.",
-            show_default="what the last workflow run kept on GitHub; needs its command gh",
+            show_default="what CI kept last; on GitHub this needs its command gh",
         ),
     ] = None,
 ) -> None:
@@ -46,19 +57,34 @@ def unpack_registry(
 
 
 def _fetch_registry() -> None:
-    """Install the newest asset of the GitHub release `registry`."""
+    """Install the registry that CI kept last."""
     from plumbline.registry import archives
 
     if github.is_registry_shared():
         print_plain("the registry is on a server that all runs share; there is nothing to fetch")
         return
-    newest = github_release.find_newest()
-    next_name = github_release.name_next(newest)
+    newest = kept_registry.find_newest()
+    next_name = kept_registry.name_next(newest)
     if newest is None:
         github.set_outputs(next=next_name)
         print_plain("no registry was kept yet: this is the first run")
         return
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        num_files = archives.unpack(github_release.download(newest, Path(folder)))
+        num_files = archives.unpack(kept_registry.download(newest, Path(folder)))
     github.set_outputs(next=next_name)
     print_plain(f"{newest}: {num_files:,} files; {CHECKED_BY}")
+
+
+def _keep_registry() -> None:
+    """Keep the registry under the number after the one that this job of GitLab fetched."""
+    from plumbline.registry import archives
+
+    if github.is_registry_shared():
+        print_plain("the registry is on a server that all runs share; there is nothing to keep")
+        return
+    name = gitlab.read_output("next")
+    if not name:
+        raise ParamsError("expected the .tar file to write; only a job of GitLab needs none")
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
+        archives.pack(Path(folder) / name)
+        print_plain(f"kept {kept_registry.keep(Path(folder))}")

@@ -34,8 +34,9 @@ def show_report(
     workflow: Annotated[
         bool,
         typer.Option(
+            "--ci",
             "--github",
-            help="In GitHub Actions: set outputs and summary; exit 0 for promote and keep.",
+            help="In CI: set outputs and summary; exit 0 for promote and keep.",
         ),
     ] = False,
 ) -> None:
