@@ -37,14 +37,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 DOCS = ROOT / "docs"
 GENERATED = {"commands", "params"}
-TO_SHORTEN = {
-    "add-a-task",
-    "architecture",
-    "error-rates",
-    "evidence",
-    "score",
-    "text_classification",
-}
+TO_SHORTEN = {"add-a-task", "evidence"}
 
 
 @pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.stem)
