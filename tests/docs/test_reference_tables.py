@@ -20,6 +20,7 @@ VARIABLE = re.compile(
 # Variables that are in no table, since nobody sets them by hand, and who does.
 SET_BY_OTHERS = {
     r"GITHUB_\w+": "GitHub Actions",
+    r"(GITLAB|CI)_\w+": "GitLab CI/CD",
     r"RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|TORCHELASTIC_\w+": "torchrun",
     r"DVC_EXP_NAME": "DVC",
     r"PATH": "the shell",

@@ -121,12 +121,12 @@ class Case:
 
 @dataclass(frozen=True)
 class ExportDifference:
-    """How far the answers of an exported form are from those of the weights that were trained."""
+    """How far a part of a bundle is from what follows from the weights that were trained."""
 
-    form: str
-    largest: float  # difference of two numbers, in the task's own unit
+    form: str  # the form, or what else was compared
+    largest: float  # difference of two numbers, in their own unit
     limit: float  # of what rounding explains
-    num_rows: int  # of test that were compared
+    num_rows: int  # whose answers were compared; 0 where the numbers themselves were
 
 
 @dataclass(frozen=True)

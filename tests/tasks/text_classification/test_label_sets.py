@@ -127,9 +127,8 @@ def test_each_form_answers_as_the_weights(
     name: str, trained: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(trained)
-    (difference,) = compare_export(small_params(), name, trained / name, {"text": texts})
-    assert difference.form == "fp32"
-    assert difference.largest <= difference.limit, difference
+    differences = compare_export(small_params(), name, trained / name, {"text": texts})
+    assert [each for each in differences if each.largest > each.limit] == []
 
 
 def test_a_bundle_of_sets_names_labels_among_its_outputs(trained: Path) -> None:

@@ -31,4 +31,4 @@ def compare_export(
         return []
     from tasks.signal_extraction.models.recurrent import compare_graph
 
-    return [compare_graph(config, folder, columns)]
+    return [compare_graph(config, folder)]

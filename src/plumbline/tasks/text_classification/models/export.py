@@ -51,9 +51,7 @@ def export_model(
     model = model.float().cpu().eval()
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
-    # A linear model writes its own.
-    build_graph = getattr(model, "build_graph", partial(_export_graph, model, data.validation))
-    graph = build_graph()
+    graph = derive_graph(model, data.validation)
     path = folder / FILES[TRAINED_FORM]
     path.write_bytes(graph.SerializeToString(deterministic=True))
     logits = compute_graph_logits(path, TRAINED_FORM, data.validation)
@@ -73,6 +71,15 @@ def export_model(
         sentence = f"{choice.served} is served; int8: {choice.fault}"
         config["notes"] = [*config.get("notes", []), sentence]
     write_json(folder / CONFIG, config)
+
+
+def derive_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
+    """Return the graph of `model`, an onnx.ModelProto; `rows` are what it may be asked.
+
+    Equal weights give an equal graph. A linear model writes its own.
+    """
+    build_graph = getattr(model, "build_graph", partial(_export_graph, model, rows))
+    return build_graph()
 
 
 def fit_temperature(logits: np.ndarray, targets: np.ndarray) -> float:
