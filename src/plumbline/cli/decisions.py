@@ -5,14 +5,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from plumbline.ci import github
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.process.visible_text import show_line
 from plumbline.registry import champion_pin
-from plumbline.terminal.console import out, print_json, print_plain
+from plumbline.terminal.console import print_json, print_plain
 from plumbline.terminal.options import (
     AsJson,
     JsonLines,
@@ -84,7 +82,7 @@ def promote(
 
 
 def roll_back(
-    name: ModelName,
+    name: ModelNameOrParams = "",
     to: Annotated[
         str | None,
         typer.Option(
@@ -108,7 +106,7 @@ def roll_back(
     """Bring back an earlier champion of NAME, by default the one before."""
     from plumbline.registry import promotion
 
-    _announce(promotion.roll_back(name, to, reason, expect, force))
+    _announce(promotion.roll_back(name or _read_name(), to, reason, expect, force))
 
 
 def show_champion(
@@ -122,10 +120,9 @@ def show_champion(
     as_json: AsJson = False,
 ) -> None:
     """Print which version is champion of NAME, and which decision made it so."""
-    from plumbline.contract.loading import load_params
     from plumbline.registry import promotion
 
-    name = name or load_params(layout.PARAMS).registry.model
+    name = name or _read_name()
     if pin:
         pointer = promotion.pin_champion(name)
         pinned = f"version {pointer.version}" if pointer else "has no champion"
@@ -141,30 +138,29 @@ def show_champion(
     print_plain(f"{name} version {entry.version}, by {entry.actor} at {entry.at} ({decision})")
 
 
-def show_journal(name: ModelName, as_json: JsonLines = False) -> None:
+def show_journal(name: ModelNameOrParams = "", as_json: JsonLines = False) -> None:
     """Print every decision on NAME, oldest first, after the hash chain is verified."""
     from plumbline.registry import promotion
 
-    entries = promotion.read_history(name)
+    entries = promotion.read_history(name or _read_name())
     if as_json:
         for entry in entries:
             print(json.dumps(asdict(entry)))
         return
-    table = Table("#", "at (UTC)", "who", "decision", "bundle", "evidence", "reason")
     for entry in entries:
-        cells = (
-            str(entry.number),
-            entry.at.removesuffix("+00:00").replace("T", " "),
-            entry.actor,
-            _describe_decision(entry),
-            entry.bundle[:12],
-            entry.evidence[:12],
-            entry.reason,
+        at = entry.at.removesuffix("+00:00").replace("T", " ")
+        digests = f"bundle {entry.bundle[:12]}, evidence {entry.evidence[:12]}"
+        print_plain(
+            f"{entry.number}  {at} UTC  {entry.actor}  {_describe_decision(entry)}  ({digests})"
         )
-        table.add_row(*map(show_line, cells))
-    for column in table.columns:
-        column.overflow = "fold"  # of a record nothing is cut off
-    out.print(table, markup=False)
+        print_plain(f"   {entry.reason}")
+
+
+def _read_name() -> str:
+    """Return the model that params.yaml names."""
+    from plumbline.contract.loading import load_params
+
+    return load_params(layout.PARAMS).registry.model
 
 
 def _announce(entry: "Entry") -> None:

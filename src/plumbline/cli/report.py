@@ -148,12 +148,15 @@ def _name_example() -> str:
 
 
 def _quote_example() -> str:
-    """Quote the task's example as one shell argument: a bare string, else JSON."""
+    """Quote an example, where possible a text of the user's data, as one shell argument."""
     from plumbline.contract.loading import load_params, load_task
 
-    columns = load_task(load_params(layout.PARAMS).task).example
-    inputs = {name: values[0] for name, values in columns.items()}
+    params = load_params(layout.PARAMS)
+    inputs = {name: values[0] for name, values in load_task(params.task).example.items()}
     if len(inputs) > 1:
         return shlex.quote(json.dumps(inputs, ensure_ascii=False))
-    (value,) = inputs.values()
+    ((name, value),) = inputs.items()
+    is_own = getattr(getattr(params, "data", None), "source", "generated") != "generated"
+    if isinstance(value, str) and is_own and layout.GOLDEN.exists():
+        value = min(read_json_object(layout.GOLDEN)["inputs"][name], key=len)
     return shlex.quote(value if isinstance(value, str) else json.dumps(value))

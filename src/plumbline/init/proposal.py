@@ -164,7 +164,8 @@ def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
     has_sets = answers.label_separator is not None or not isinstance(answers.label, str)
     kind = "set of labels" if has_sets else "class"
     reason = (
-        f"always the most frequent {kind} is right in {answers.majority:.0%}; set what you need"
+        f"least score to be registered; always the most frequent {kind} is right in "
+        f"{answers.majority:.0%}; set what you need"
     )
     choices.set(limits, "evaluation", "floor", floor, reason)
 
