@@ -37,6 +37,7 @@ class Facts:
     baselines: Mapping[str, np.ndarray] = field(default_factory=dict)
     simple: np.ndarray | None = None
     controls: Mapping[str, np.ndarray] = field(default_factory=dict)
+    named_controls: Sequence[str] = ()
     champion: np.ndarray | None = None
     champion_lag: float | None = 0.0
     is_champion: bool = False
@@ -84,17 +85,15 @@ class Facts:
         name, metric = self.choice.winner, self.metric.name
         validation = Scores({metric: self.winner_validation}, {})
         winner = Candidate(name, validation, Scores({metric: self.winner}, {}), None, {}, 0)
-        question = gates.GateQuestion(
-            data, table, known, runtime, self.limits, [winner], self.choice
-        )
+        asked = gates.GateQuestion(data, table, known, runtime, self.limits, [winner], self.choice)
         given = (
-            "baselines", "simple", "controls", "champion", "seeds", "level", "slices",
-            "calibration", "selective", "cost",
+            "baselines", "simple", "controls", "named_controls", "champion", "seeds", "level",
+            "slices", "calibration", "selective", "cost",
         )  # fmt: skip
-        vars(question).update({name: getattr(self, name) for name in given})
-        vars(question)["orderings"] = {name: self.orderings}
-        vars(question)["parities"] = {self.form: self.parity} if self.parity else {}
-        return question
+        vars(asked).update({name: getattr(self, name) for name in given})
+        vars(asked)["orderings"] = {name: self.orderings}
+        vars(asked)["parities"] = {self.form: self.parity} if self.parity else {}
+        return asked
 
 
 def ask_gate(name: str, facts: Facts) -> gates.GateResult:

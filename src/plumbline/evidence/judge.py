@@ -40,15 +40,9 @@ def judge(measured: Measurements, params: Params) -> Judgement:
     candidates = [_read_candidate(measured, params, name) for name in params.candidates]
     choice = choose(candidates, metric, params.evaluation)
     ordered = put_first(choice, candidates)
-    question = GateQuestion(
-        measured.data,
-        measured.scores,
-        measured.champion,
-        measured.runtime,
-        params.evaluation,
-        ordered,
-        choice,
-    )
+    facts = (measured.data, measured.scores, measured.champion, measured.runtime)
+    controls = params.control.candidates
+    question = GateQuestion(*facts, params.evaluation, ordered, choice, controls)
     results = run_gates(question)
     loosened: dict[str, str] = {}
     if question.baselines:  # without any, the gate baselines fails

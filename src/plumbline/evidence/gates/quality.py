@@ -98,6 +98,9 @@ def check_control(question: GateQuestion) -> Ruling:
     One shuffle may be lucky by a little, on every test example in the same way; what leaks is worth
     more than luck.
     """
+    missing = sorted(set(question.named_controls) - question.controls.keys())
+    if missing:
+        return Ruling("fail", f"no answers of {', '.join(missing)}, trained on shuffled answers")
     if not question.controls:
         return Ruling("not-applicable", "control.candidates in params.yaml names none")
     name, baseline = question.best_baseline

@@ -47,6 +47,7 @@ class GateQuestion:
     limits: Evaluation
     candidates: Sequence[Candidate]  # the winner first, then the best on validation
     choice: Choice  # who won on validation, and why
+    named_controls: Sequence[str] = ()  # of params: each must have answered
 
     @property
     def metric(self) -> Metric:
