@@ -1,5 +1,6 @@
 """Write the pages of docs/reference that follow from the code: `make docs`."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,10 @@ import typer
 from typer.main import get_command
 
 from plumbline.cli import app
+from plumbline.evidence.gates import GATES, Gate
+from plumbline.evidence.gates.remedies import describe_remedy, read_texts
+from plumbline_selftest.catalogue import select_faults
+from plumbline_selftest.cli.selftest import describe_faults
 
 FOLDER = Path(__file__).with_name("reference")
 HEAD = """# Commands and their options
@@ -24,7 +29,55 @@ EXIT_CODES = """
 * `20`: the verdict is refuse, and nothing was registered.
 * `30`, `31`, `32`: of `drift`: drift, watch, too few rows.
 
-Where next: [what each gate asks](evidence.md), [every key of params.yaml](params.md).
+Where next: [what each gate asks](gates.md), [every key of params.yaml](params.md).
+"""
+
+GATES_HEAD = """# What each gate asks, and what to do
+
+`plumbline report` names each gate that refuses, with the number that it measured, its limit, and
+what to do. The limits are under `evaluation` in [params.yaml](params.md). This page is generated:
+`make docs` writes it. There are three kinds of gates:
+
+* **Must hold**: a fact, such as a digest or a count. Chance plays no part in it.
+* **Must be shown**: a claim of the model. The lower end of an interval has to pass, so too few test
+  rows refuse a sound model too.
+* **Must not be disproved**: a doubt about the model. The gate refuses only where the data are
+  significantly beyond the limit, at a level of 0.003 that all gates of this kind share. Too few
+  rows pass.
+
+A gate that cannot be computed fails. A gate that does not apply says why. Change a limit only where
+your requirements have changed, in a commit of its own. The tables count refusals of simulated
+models ([how](../figures/error-rates.md#sound-models-that-gates-refuse)).
+"""
+RATES = "| refused in %, {} | 200 rows | 1,000 rows | 10,000 rows |\n|---|---|---|---|"
+NO_RATES = {
+    "must hold": "It compares facts, so chance does not refuse a sound model.",
+    "must be shown": "It refuses a sound model where the rows are too few to show the claim.",
+    "must not be disproved": "No sample of rows decides, so chance does not refuse a sound model.",
+}
+GATES_END = """
+Where next: [the verdict, and limits that are switched off](evidence.md),
+[the statistics](../explanation/verdict.md).
+"""
+FAULTS_HEAD = """# The faults that selftest plants
+
+    plumbline selftest
+
+plants each fault below in a copy of a small pipeline with a champion, runs the command in the
+column `before` and those after it, and compares what they say with what is expected
+([why](../explanation/how-gates-are-tested.md)). An error has to contain the words between the dots.
+`start` is a checkout that has only a `params.yaml`. `--only TEXT` plants what has the text in its
+name or its gate.
+
+These are the faults of `text_classification`. `--task NAME` tries the other gates: `sequence_bayes`
+tries `bounds` and `slices`, `signal_extraction` tries `behaviour`, `filter_design` tries `answers`.
+`--list` prints these tables. `make docs` writes this page.
+
+"""
+FAULTS_END = """
+The A/A test trains 24 models of one recipe, each on its own 80 % of the rows with its own seed, and
+compares all 276 pairs. The gate [`champion`](gates.md#champion) may promote no more often than its
+level says.
 """
 
 
@@ -57,7 +110,31 @@ def quote_example(epilog: str) -> Iterator[str]:
         yield "\n".join(f"    {line}" for line in lines)
 
 
-PAGES = {"commands": write_commands}
+def write_gates() -> str:
+    """Return the page of all gates, each with what it asks, how often it is wrong, what to do."""
+    rates = (FOLDER.parent / "figures/error-rates.md").read_text(encoding="utf-8")
+    head = re.findall(r"(?m)^\| gate \| (.*?) \|", rates)[0]
+    rows = re.findall(r"(?m)^\| (\w+) (\| .* / .* / .*)$", rates)
+    return GATES_HEAD + "".join(write_gate(gate, head, rows) for gate in GATES) + GATES_END
+
+
+def write_gate(gate: Gate, head: str, rates: list[tuple[str, str]]) -> str:
+    """Return the section of one gate; `rates` are rows of a table of all."""
+    rows = [row for name, row in rates if name == gate.name]
+    wrong = "\n".join([RATES.format(head), *rows]) if rows else NO_RATES[gate.burden]
+    remedy = f"What to do: {describe_remedy({}, gate.name)}."
+    explained = f"{gate.burden.capitalize()}. {read_texts()[gate.name]['explanation']}"
+    parts = [f"\n## {gate.name}", f"**{gate.question}** {explained}", wrong, remedy]
+    return "\n\n".join(parts) + "\n"
+
+
+def write_faults() -> str:
+    """Return the page of what selftest plants."""
+    lines = describe_faults(select_faults("text_classification"))
+    return FAULTS_HEAD + "\n".join(lines) + "\n" + FAULTS_END
+
+
+PAGES = {"commands": write_commands, "gates": write_gates, "selftest": write_faults}
 
 if __name__ == "__main__":
     for page, write in PAGES.items():

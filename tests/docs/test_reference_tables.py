@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tests.support.checkouts import ROOT
 
-from plumbline.evidence.gates import GATES
-from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.tasks.text_classification.task import TASK
 
 # What reads variables of the environment, or lists those of a repository on GitHub.
@@ -29,16 +27,6 @@ SET_BY_OTHERS = {
     r"LOGNAME|PROMETHEUS_MULTIPROC_DIR|PYSPARK_PYTHON": "plumbline, for libraries",
     r"PLUMBLINE_(COLD_TESTS|TEST_\w+)": "who works on plumbline itself: CONTRIBUTING.md",
 }
-
-
-def test_every_gate_is_explained_and_has_a_remedy() -> None:
-    page = (ROOT / "docs/reference/evidence.md").read_text(encoding="utf-8")
-    section = r"(?ms)^### (\w+)\n\n(.*?)\. \*\*.*?^What to do: (.*?)$"
-    explained = re.findall(section, re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", page))
-    assert explained == [
-        (gate.name, gate.burden.capitalize(), describe_remedy({}, gate.name)) for gate in GATES
-    ]
-    assert all(remedy for _, _, remedy in explained)
 
 
 def test_the_columns_and_parameters_of_an_answer_are_those_of_the_signature() -> None:

@@ -335,14 +335,14 @@ def test_failed_gates_come_first_with_what_to_do(folder: Path) -> None:
     found["gates"][0] |= {"name": "budget", "status": "fail"}
     remedy = describe_remedy(found, "budget")
     said = print_evidence(found)
-    assert f"\n    what to do: {remedy} [plumbline docs evidence]\n" in said
+    assert f"\n    what to do: {remedy} [plumbline docs gates]\n" in said
     assert "`forms` of linear, fewer" in said
     assert remedy in render_markdown(found)
     (folder / "docs/reference").mkdir(parents=True)
-    (folder / "docs/reference/evidence.md").touch()
+    (folder / "docs/reference/gates.md").touch()
     page = write_page(found)
     assert "<code>plumbline run --force --single-item evaluate</code>, then <code>make" in page
-    assert '<a href="../docs/reference/evidence.md#champion">docs/reference/' in page
+    assert '<a href="../docs/reference/gates.md#champion">docs/reference/' in page
 
 
 def test_unknown_code_and_equal_data_are_told() -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
 
-PAGE = Path("docs/reference/evidence.md")  # of this checkout; it has an anchor for each gate
+PAGE = Path("docs/reference/gates.md")  # of this checkout; it has an anchor for each gate
 TEXTS = Path(__file__).with_name("gates.yaml")
 
 
 @cache
 def read_texts() -> Mapping[str, Mapping[str, Any]]:
-    """Read the question, burden and remedy of each gate, in their order."""
+    """Read the question, burden, explanation and remedy of each gate, in their order."""
     texts: Mapping[str, Mapping[str, Any]] = load_yaml(TEXTS)
     return texts
 
