@@ -92,6 +92,7 @@ TEST_CHANGES = {
 }  # fmt: skip
 
 
+SAME_ROWS = {"gone": 0, "relabelled": [], "new": []}
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 SELECTIVE = SelectiveAnswers(
     selection=Selection(0.9, 1000, 700, 4, 0.018),
@@ -140,7 +141,7 @@ def sound() -> Facts:
         bound=Bound(0.95, "5 % of the labels are noise"),
         champion=hits(0.85),
         champion_lag=0.0,
-        data_changes={"splits": {"test": TEST_CHANGES}, "renames": {}},
+        data_changes={"splits": {"test": TEST_CHANGES}, "renames": {}, "test_rows": SAME_ROWS},
         level=0.01,
         look=LOOK,
         slices=groups(left=(0.9, 0.85), right=(0.9, 0.9)),
@@ -492,6 +493,71 @@ def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: Facts)
     assert decide(judged) == "keep"
     assert "the champion stays" in summarise_verdict("linear", judged)
     assert decide(gates.run_gates(replace(planted, winner=hits(0.7)).build())) == "refuse"
+
+
+def ask_duel(sound: Facts, duel: str, limit: float = 0.1, **changed: object) -> gates.GateResult:
+    """Ask the gate where the winner alone (w), the champion alone (c) or both are right."""
+    marks = np.array(list(duel))
+    rows = {"splits": {"test": TEST_CHANGES}, "renames": {}, "test_rows": SAME_ROWS | changed}
+    limits = sound.limits.model_copy(update={"max_test_changes": limit})
+    scores = {"winner": (marks != "c").astype(float), "champion": (marks != "w").astype(float)}
+    return ask_gate("champion", replace(sound, limits=limits, data_changes=rows, **scores))
+
+
+def test_who_drops_the_rows_that_the_challenger_loses_wins_nothing(sound: Facts) -> None:
+    assert ask_duel(sound, "w" * 50 + "c" * 60 + "=" * 890).status == "fail"
+    attack = "w" * 50 + "c" * 20 + "=" * 890
+    gate = ask_duel(sound, attack, gone=40)
+    assert gate.status == "fail"
+    assert gate.reason.endswith(
+        "; on the champion's own 1,000 rows, 40 of which are gone and count as lost, "
+        "minilm gains -0.0100"
+    )
+    assert ask_duel(sound, attack) == replace(
+        gate, status="pass", reason=gate.reason.partition("; on the champion's own")[0]
+    )
+    meant = ask_duel(sound, attack, limit=1.0, gone=40)  # which the verdict lists as looser
+    assert meant == ask_duel(sound, attack)
+
+
+def test_a_sound_challenger_wins_where_a_few_rows_are_gone_or_many_are_new(sound: Facts) -> None:
+    gate = ask_duel(sound, "w" * 65 + "c" * 35 + "=" * 890, gone=10)
+    assert (gate.status, gate.reason[-7:]) == ("pass", "+0.0200")
+    own, new = "w" * 70 + "c" * 30 + "=" * 900, list(range(1000, 1200))
+    assert ask_duel(sound, own + "w" * 5 + "c" * 8 + "=" * 187, new=new).status == "pass"
+    elsewhere = "w" * 49 + "c" * 50 + "=" * 901 + "w" * 50 + "=" * 150
+    gate = ask_duel(sound, elsewhere, new=new)
+    assert (gate.status, gate.reason[-7:]) == ("fail", "-0.0010")
+
+
+def test_relabelled_rows_are_lost_where_the_answers_differ(sound: Facts) -> None:
+    duel = "w" * 60 + "c" * 30 + "=" * 910
+    gate = ask_duel(sound, duel, relabelled=[*range(16), *range(900, 940)])
+    assert (gate.status, gate.reason[-7:]) == ("fail", "-0.0020")
+    assert "56 of which are relabelled, 16 of them lost, minilm" in gate.reason
+    assert ask_duel(sound, duel, relabelled=list(range(900, 940))).status == "pass"
+    theirs = np.array(["a"] * 920 + ["c"] * 80)  # both are wrong on the last, by other answers
+    ours = np.array(["b"] * 60 + ["a"] * 940)
+    facts = replace(sound, predicted=({"predicted": ours}, {"predicted": theirs}))
+    apart = ask_duel(facts, duel, relabelled=list(range(900, 980)))
+    assert (apart.status, apart.reason[-7:]) == ("fail", "-0.0300")
+
+
+def test_rows_of_continuous_scores_are_lost_by_their_usual_size(sound: Facts) -> None:
+    random = np.random.default_rng(0)
+    theirs = random.gamma(2, 0.1, 1000)
+    facts = replace(
+        sound, metric=Metric("mse", False, "continuous"), champion=theirs,
+        winner=theirs - random.normal(0.01, 0.02, 1000),
+        limits=sound.limits.model_copy(update={"max_test_changes": 0.9}),
+    )  # fmt: skip
+
+    def ask(gone: int) -> gates.GateResult:
+        rows = {"splits": {}, "renames": {}, "test_rows": SAME_ROWS | {"gone": gone}}
+        return ask_gate("champion", replace(facts, data_changes=rows))
+
+    assert ask(0).status == ask(200).status == "pass"
+    assert ask(700).status == "fail"
 
 
 def test_a_winner_that_is_the_champion_itself_is_called_so(sound: Facts) -> None:

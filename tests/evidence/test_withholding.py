@@ -120,6 +120,10 @@ def test_of_a_champion_that_stays_no_sign_is_shown() -> None:
     worse = show_gate("champion", "fail", "-0.0312 over the champion: significantly worse", -0.0312)
     equal = show_gate("champion", "fail", "its score equals the champion's on every row", 0.0)
     assert worse["reason"] == equal["reason"]
+    chosen = "+0.03 over the champion; on the champion's own 1,000 rows, minilm gains -0.0010"
+    assert show_gate("champion", "fail", chosen, 0.03)["reason"].startswith(
+        "not better than the champion, on all test rows and on its own; "
+    )
     again = show_gate("champion", "fail", "the winner is the champion itself", None)
     assert again["reason"] == "the winner is the champion itself"
     broken = show_gate("champion", "fail", "cannot be computed: KeyError", None)

@@ -221,6 +221,16 @@ def add_seeds(task: Task, params: TextParams, *wrong_every: int) -> TextParams:
     return params.model_copy(update={"candidates": {**params.candidates, "good": config}})
 
 
+def renew_manifest(task: Task) -> None:
+    """Write the manifest of the examples as they are now; validation accepts them."""
+    tables = [
+        pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name) for name in SPLITS
+    ]
+    pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
+    digests = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(layout.EXAMPLES)}
+    write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
+
+
 def failed_gates() -> list[str]:
     return [
         gate["name"] for gate in read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"
@@ -509,12 +519,7 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
         rows = read_rows(layout.EXAMPLES, split)
         renamed = rows["label"].replace({"refund": "money back"})
         write_rows(layout.EXAMPLES, split, rows.assign(label=renamed))
-    tables = [
-        pd.concat(task.data.list_rows(layout.EXAMPLES, name)).assign(split=name) for name in SPLITS
-    ]
-    pd.concat(tables).to_parquet(layout.MANIFEST, index=False)
-    digests = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(layout.EXAMPLES)}
-    write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
+    renew_manifest(task)
     for name in ("good", "fair", layout.name_control("fair")):
         add_bundle(task, name, 9, refund_is="money back")
 
@@ -525,6 +530,36 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
     assert evidence["comparison"]["difference"] == pytest.approx(0.05 - 0.11, abs=0.02)
     assert evidence["verdict"] != "promote"
     assert {"test_split", "champion"} & set(failed_gates()) == {"champion"}
+
+
+@pytest.mark.slow
+def test_who_drops_the_test_rows_that_it_loses_is_not_promoted(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    limits = params.evaluation.model_copy(update={"max_test_changes": 0.2})
+    loose = params.model_copy(update={"evaluation": limits})
+    add_bundle(task, "good", 10)
+    evaluate(loose, task)
+    register(loose, task)  # first_champion: true
+    add_bundle(task, "good", 9)
+    rows = read_rows(layout.EXAMPLES, "test")
+    numbers = rows["id"].str[1:].astype(int)
+    is_lost = (numbers % 9 == 0) & (numbers % 10 > 0)
+    write_rows(layout.EXAMPLES, "test", rows[~is_lost])
+    renew_manifest(task)
+
+    evaluate(loose, task)
+
+    evidence = document.read_evidence(loose)
+    assert evidence["changes"]["data"]["test_rows"] == {"gone": 20, "relabelled": [], "new": []}
+    assert evidence["comparison"]["low"] > 0
+    assert {"test_split", "champion"} & set(failed_gates()) == {"champion"}
+    (gate,) = [gate for gate in evidence["gates"] if gate["name"] == "champion"]
+    assert gate["reason"].endswith(
+        "; on the champion's own 200 rows, 20 of which are gone and count as lost, "
+        "good gains -0.0100"
+    )
+    verify_evidence(evidence, loose, task)  # as register does
 
 
 def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(

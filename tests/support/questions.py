@@ -14,7 +14,7 @@ from plumbline.evidence import gates
 from plumbline.evidence.choice import Choice
 from plumbline.evidence.compare import Slice
 from plumbline.evidence.records import ChampionFacts, DataFacts, RuntimeFacts
-from plumbline.evidence.scores import ScoreTable
+from plumbline.evidence.scores import CHAMPION, Key, ScoreTable
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.registry.ledger import Look
 from plumbline.statistics.calibration import CalibrationFinding
@@ -39,6 +39,7 @@ class Facts:
     controls: Mapping[str, np.ndarray] = field(default_factory=dict)
     named_controls: Sequence[str] = ()
     champion: np.ndarray | None = None
+    predicted: Sequence[Mapping[str, np.ndarray]] = ({}, {})  # by winner and champion
     champion_lag: float | None = 0.0
     is_champion: bool = False
     data_changes: Mapping[str, Any] | None = None
@@ -76,15 +77,18 @@ class Facts:
             export=tuple(self.export),
             behaviour=tuple(self.behaviour),
         )
-        known = None
+        known, scores = None, dict[Key, Scores]()
         if self.champion is not None:
             changes = None if self.data_changes is None else {"data": self.data_changes}
             lag, is_same = self.champion_lag, self.is_champion
             known = ChampionFacts("model", "7", "bundle", {}, lag, changes, 0.0, 1, is_same)
-        table = ScoreTable(self.metric, {}, self.bound, self.manifest)
+            champion = {self.metric.name: self.champion, **self.predicted[1]}
+            scores["champion", CHAMPION, "test"] = Scores(champion, {})
+        table = ScoreTable(self.metric, scores, self.bound, self.manifest)
         name, metric = self.choice.winner, self.metric.name
         validation = Scores({metric: self.winner_validation}, {})
-        winner = Candidate(name, validation, Scores({metric: self.winner}, {}), None, {}, 0)
+        test = Scores({metric: self.winner, **self.predicted[0]}, {})
+        winner = Candidate(name, validation, test, None, {}, 0)
         asked = gates.GateQuestion(data, table, known, runtime, self.limits, [winner], self.choice)
         given = (
             "baselines", "simple", "controls", "named_controls", "champion", "seeds", "level",

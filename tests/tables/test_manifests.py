@@ -154,6 +154,27 @@ def test_each_test_row_that_is_not_as_it_was_counts_once(
     assert (counts["altered"], counts["before"]) == (altered, 1)
 
 
+def test_the_test_rows_of_the_old_manifest_are_told_from_others() -> None:
+    old = manifest(*((f"r{n}", "test", "aab"[n % 3], f"x{n}") for n in range(6)))
+    now = manifest(
+        ("new", "test", "a", "x9"),
+        ("r5", "test", "c", "x5"),  # the class b is called c now
+        ("r4", "test", "c", "x4"),  # this one was an a
+        ("r1", "validation", "a", "x1"),
+        ("s2", "test", "c", "x2"),  # its row moved
+        ("r3", "test", "a", "edited"),
+        ("r0", "test", "a", "x0"),
+    )
+    found = compare_manifests(old, now)
+    assert found["renames"] == {}  # not of all
+    assert found["test_rows"] == {"gone": 2, "relabelled": [1, 2, 3], "new": [0, 4]}
+    found = compare_manifests(old, now[now["id"] != "r4"])
+    assert found["renames"] == {"b": "c"}
+    assert found["test_rows"] == {"gone": 3, "relabelled": [], "new": [0, 3]}
+    same = compare_manifests(old, old.iloc[::-1])
+    assert same["test_rows"] == {"gone": 0, "relabelled": [], "new": []}
+
+
 def test_rows_that_only_got_other_numbers_did_not_change() -> None:
     shifted = manifest(
         ("r1", "train", "c", "new"),

@@ -68,7 +68,9 @@ def _blank_gate(gate: Mapping[str, Any]) -> dict[str, Any]:
     measured, required, limit = gate["reason"].partition("; required: ")
     reason = NUMBER.sub(HIDDEN, measured) + required + limit
     if gate["name"] == "champion" and gate["measured"] is not None:
+        is_asked = "; on the champion's own" in gate["reason"]
         reason = "not better than the champion"  # nor by which sign
+        reason += ", on all test rows and on its own" if is_asked else ""
     if reason != gate["reason"]:
         reason += f"; its test figures are {NOTE}"
     return blank | {"reason": reason}

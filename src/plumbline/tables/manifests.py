@@ -52,6 +52,18 @@ COUNT_EXAMPLES = """
     JOIN new ON new.row = pairs.new_row
     GROUP BY ALL
 """
+# The test rows of today that may not be as they were.
+LIST_TEST_ROWS = """
+    SELECT row_number() OVER (ORDER BY new.row) - 1 AS place, coalesce(
+        old.split = new.split AND old.digest = new.digest AND old.contents = new.contents, false
+    ) AS is_old, old.label AS old_label, new.label AS new_label
+    FROM new
+    LEFT JOIN pairs ON new.row = pairs.new_row
+    LEFT JOIN old ON old.row = pairs.old_row
+    WHERE new.split = 'test'
+    QUALIFY NOT is_old OR old_label <> new_label
+    ORDER BY place
+"""
 COUNT_SIZES = """
     SELECT coalesce({key}::VARCHAR, 'None') AS key,
         count(*) FILTER (NOT is_new) AS before, count(*) FILTER (is_new) AS after
@@ -79,6 +91,8 @@ def compare_manifests(
         splits      the counts below, for each split
         renames     the old name of each renamed class: its new one
         classes     the NUM_CLASSES whose size changed most, with their size before and after
+        test_rows   which rows of the test split are `new` there or changed, and which `relabelled`
+                    (not only renamed), counted from 0; how many others of before are `gone`
 
     Of a split; an example counts where it is now, as removed and moved_out where it was:
 
@@ -103,16 +117,23 @@ def compare_manifests(
         _read_rows(database, columns, slices)
         splits, labels = (_count_sizes(database, key) for key in ("split", "label"))
         examples = _count_examples(database)
+        listed = database.execute(LIST_TEST_ROWS).fetchall()
     has_sets = LABEL_SET in columns[NEW]
     classes = [
         {"label": label, "before": old, "after": new}
         for label, (old, new) in labels.items()
         if old != new
     ]
+    changes = _count_changes(examples, splits, has_sets=has_sets)
+    renames, test = changes["renames"], changes["splits"]["test"]
+    fresh = [place for place, is_old, *_ in listed if not is_old]
+    others = [place for place, is_old, old, new in listed if is_old and renames.get(old) != new]
+    gone = test["before"] - test["after"] + len(fresh)
     return {
         "same": same,
-        **_count_changes(examples, splits, has_sets=has_sets),
+        **changes,
         "classes": classes[:NUM_CLASSES],
+        "test_rows": {"gone": gone, "relabelled": others, "new": fresh},
     }
 
 
