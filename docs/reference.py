@@ -7,27 +7,30 @@ from typing import Any
 
 import typer
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from plumbline.cli import app
+from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError
+from plumbline.contract.verdict import EXIT_CODES as VERDICTS
+from plumbline.drift.decision import EXIT_CODES as DRIFT
 from plumbline.evidence.gates import GATES, Gate
 from plumbline.evidence.gates.remedies import describe_remedy, read_texts
-from plumbline_selftest.catalogue import select_faults
-from plumbline_selftest.cli.selftest import describe_faults
 
 FOLDER = Path(__file__).with_name("reference")
 HEAD = """# Commands and their options
 
 `plumbline COMMAND --help` prints the same. This page is generated: `make docs` writes it.
 """
-EXIT_CODES = """
+EXIT_CODES = f"""
 ## Exit codes
 
 * `0`: done; of `report --verdict`: promote; of `drift`: stable; of `drift --due`: due.
-* `1`: something is wrong; the message says what, where, and what to do.
-* `2`: `params.yaml`, an option or an argument is wrong; nothing was started.
-* `10`: of `report --verdict`: keep, the champion stays; of `drift --due`: not due.
-* `20`: the verdict is refuse, and nothing was registered.
-* `30`, `31`, `32`: of `drift`: drift, watch, too few rows.
+* `{PlumblineError.exit_code}`: something is wrong; the message says what, where, and what to do.
+* `{ParamsError.exit_code}`: `params.yaml`, an option or an argument is wrong; nothing was started.
+* `{VERDICTS["keep"]}`: of `report --verdict`: keep, the champion stays; of `drift --due`: not due.
+* `{RefusedError.exit_code}`: the verdict is refuse, and nothing was registered.
+* `{DRIFT["drift"]}`, `{DRIFT["watch"]}`, `{DRIFT["too few rows"]}`: of `drift`:
+  drift, watch, too few rows.
 
 Where next: [what each gate asks](gates.md), [every key of params.yaml](params.md).
 """
@@ -130,8 +133,8 @@ def write_gate(gate: Gate, head: str, rates: list[tuple[str, str]]) -> str:
 
 def write_faults() -> str:
     """Return the page of what selftest plants."""
-    lines = describe_faults(select_faults("text_classification"))
-    return FAULTS_HEAD + "\n".join(lines) + "\n" + FAULTS_END
+    printed = CliRunner().invoke(app, ["selftest", "--list"], catch_exceptions=False).stdout
+    return FAULTS_HEAD + printed + FAULTS_END
 
 
 PAGES = {"commands": write_commands, "gates": write_gates, "selftest": write_faults}

@@ -59,9 +59,7 @@ def test_links_lead_from_the_index_to_every_page() -> None:
         reached.add(page)
         links = LINK.findall(page.read_text(encoding="utf-8"))
         targets = {(page.parent / link.partition("#")[0]).resolve() for link in links}
-        left += [
-            path for path in targets - reached if path.suffix == ".md" and DOCS in path.parents
-        ]
+        left += [to for to in targets - reached if to.suffix == ".md" and DOCS in to.parents]
     assert set(DOCS.rglob("*.md")) - reached == set()
 
 

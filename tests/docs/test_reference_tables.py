@@ -2,10 +2,14 @@
 
 import re
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
+from fastapi.openapi.utils import get_openapi
 from tests.support.checkouts import ROOT
 
+from plumbline.serving.app import create_app
+from plumbline.serving.settings import Limits, Settings
 from plumbline.tasks.text_classification.task import TASK
 
 # What reads variables of the environment, or lists those of a repository on GitHub.
@@ -30,22 +34,32 @@ SET_BY_OTHERS = {
 
 
 def test_the_columns_and_parameters_of_an_answer_are_those_of_the_signature() -> None:
-    signature = TASK.signature
     heading = "What an answer contains"
     columns = [row[0] for row in read_table("text_classification", heading)]
-    assert columns == [f"`{field.name}`" for field in signature.outputs]
+    assert columns == [f"`{field.name}`" for field in TASK.signature.outputs]
     params = [row[:2] for row in read_table("text_classification", heading, 1)]
-    assert params == [[f"`{param.name}`", str(param.default)] for param in signature.params]
+    assert params == [[f"`{param.name}`", str(param.default)] for param in TASK.signature.params]
+
+
+def test_the_page_of_the_server_has_its_routes_and_limits() -> None:
+    app = create_app(Settings(model="models:/m/1"))
+    routes = get_openapi(title="-", version="1", routes=app.routes)["paths"]
+    paths = {path.replace("/versions/{version}", "").replace("{name}", "NAME") for path in routes}
+    listed = " ".join(row[0] for row in read_table("server", "Routes"))
+    assert {path for path in paths if f"{path}`" not in listed} == set()
+    limits = {row[0].strip("`"): row[1] for row in read_table("server", "Limits")}
+    defaults = {name: f"{value:,.0f}" for name, value in asdict(Limits()).items()}
+    assert limits == defaults | {"max_disagreement": "as the evidence says"}
 
 
 def test_every_variable_is_in_a_table() -> None:
     listed = set()
     for number in (0, 1):
-        for cell, what, page in read_table("environment", "Environment variables", number):
-            assert what
-            assert page
-            listed |= set(re.findall(r"`(\w+)`", cell))
-    own = {name for name in list_variables() if not is_set_by_others(name)}
+        for row in read_table("environment", "Environment variables", number):
+            assert all(row)
+            listed |= set(re.findall(r"`(\w+)`", row[0]))
+    others = re.compile("|".join(SET_BY_OTHERS))
+    own = {name for name in list_variables() if not others.fullmatch(name)}
     assert own - listed == set(), "docs/reference/environment.md: say what these do"
     assert listed - own == set(), "docs/reference/environment.md: nothing reads these"
 
@@ -68,7 +82,3 @@ def list_variables() -> set[str]:
     listing = subprocess.check_output(["git", "ls-files", *READERS], cwd=ROOT, text=True)
     texts = [Path(ROOT, name).read_bytes().decode(errors="ignore") for name in listing.split()]
     return {"".join(match) for text in texts for match in VARIABLE.findall(text)}
-
-
-def is_set_by_others(name: str) -> bool:
-    return any(re.fullmatch(pattern, name) for pattern in SET_BY_OTHERS)

@@ -18,7 +18,6 @@ from plumbline.contract.loading import load_task
 from plumbline.contract.task_packages import list_tasks
 from plumbline.evidence import gates, judge
 from plumbline_selftest import catalogue, commands, fixture, injection, selftest, states
-from plumbline_selftest.cli.selftest import run_selftest
 from plumbline_selftest.gate_faults import plant_nothing
 from plumbline_selftest.injection import Outcome
 from plumbline_selftest.protocol import Fault, FaultSite
@@ -51,13 +50,6 @@ def test_faults_of_a_control_are_left_out_where_nothing_can_be_shuffled() -> Non
     names = {fault.name for fault in catalogue.list_faults(load_task("filter_design"))}
     assert names.isdisjoint({"the model itself as its control", "a model of shuffled labels"})
     assert "predictions edited" in names
-
-
-def test_the_list_names_what_is_planted_and_what_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    run_selftest(TASK, None, list_only=True)
-    printed = capsys.readouterr().out
-    assert all(f"| {fault.name} " in printed for fault in selftest.select_faults(TASK))
-    assert "Not tried with this task: the gates bounds, slices, behaviour, answers" in printed
 
 
 def test_a_task_without_faults_is_refused(line_task: object) -> None:
