@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: docs site test-slow test-cluster selftest drill check coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
+.PHONY: docs site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -21,6 +21,9 @@ check: setup  ## style, names, types, imports between rooms and of packages, fil
 	@check-jsonschema --builtin-schema vendor.gitlab-ci .gitlab-ci.yml
 	@check-jsonschema --builtin-schema vendor.github-actions .github/actions/*/action.yml
 	@pytest -q $(CHECKS)
+
+scan: setup  ## known vulnerabilities of the lock files, secrets in tracked files; OPTIONS: Grype's reports of images
+	@python -P .ci/scan.py $(OPTIONS)
 
 coverage: setup  ## the share of lines that the fast tests run in their own process
 	@uv pip install --python $(BIN)/python --quiet coverage==7.17.5
