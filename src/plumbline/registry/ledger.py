@@ -10,7 +10,7 @@ Looks are a table of their own in the journal's database.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,6 @@ class Look:
     first_plan: str  # the plan at the first use
     num_splits: int  # that count as this one, with itself
     change: str = ""  # what an earlier use asked that had another rule; "" where none had
-    entry: int = 0  # the last of the journal when the evaluation began
 
 
 def record_look(model: str, use: SplitUse) -> Look:
@@ -71,11 +70,11 @@ def record_look(model: str, use: SplitUse) -> Look:
         uses = _read_uses(book.connection)
         if (use.question, use.split) not in [(known.question, known.split) for known in uses]:
             _append(book.connection, model, use)
-        return replace(count_look(uses, use), entry=len(book.read_entries()))
+    return count_look(uses, use)
 
 
 def count_look(known: Sequence[SplitUse], use: SplitUse) -> Look:
-    """Return the look, but for `entry`, that `record_look` returns after `known`, oldest first."""
+    """Return the look that `record_look` would return after the uses `known`, oldest first."""
     uses = [*(earlier for earlier in known if is_same_split(use, earlier)), use]
     questions = list(dict.fromkeys(earlier.question for earlier in uses))
     number = questions.index(use.question) + 1

@@ -22,7 +22,6 @@ from plumbline.process.lineage import collect_lineage
 from plumbline.process.visible_text import show_line
 from plumbline.registry import model_versions, promotion, signing
 from plumbline.registry.desk import Desk, open_desk
-from plumbline.registry.journal_rules import list_rulings
 from plumbline.registry.package import packaging
 from plumbline.registry.reader import addresses
 from plumbline.reporting import version_page
@@ -94,7 +93,6 @@ def _register_verified(params: Params, task: Task[Params], evidence: dict[str, A
     announce(f"brings {evidence['winner']} into the registry")
     with _explain_failures():
         with open_desk(name) as desk:
-            _require_newer(desk, evidence)
             earlier = desk.find_registered(evidence["digests"]["bundle"])
         package = None if earlier else _prepare_package(params, task, evidence)
         with open_desk(name) as desk:
@@ -116,7 +114,6 @@ def _register_winner(
 
     Another checkout may have registered the bundle meanwhile: then the package is not used.
     """
-    _require_newer(desk, evidence)
     digest = evidence["digests"]["bundle"]
     version = desk.find_registered(digest)
     is_new = version is None
@@ -142,17 +139,6 @@ def _register_winner(
     else:
         _record_ruling(desk, "keep", number, evidence)
     return number
-
-
-def _require_newer(desk: Desk, evidence: Mapping[str, Any]) -> None:
-    """Raise EvidenceError where the evaluation began before the last refusal of its bundle."""
-    for entry in reversed(list_rulings(evidence["digests"]["bundle"], desk.entries)):
-        if entry.action == "refuse" and entry.number > evidence["data"]["look"].get("entry", 0):
-            raise EvidenceError(
-                f"{layout.EVIDENCE} is older than journal entry {entry.number}, which refused this "
-                f"bundle ({entry.reason}); run `dvc repro --force --single-item evaluate`, then "
-                "`dvc repro`"
-            )
 
 
 def _renew_evidence(desk: Desk, version: Any, evidence: dict[str, Any]) -> bool:
