@@ -1,14 +1,15 @@
 """Texts that resemble each other: found where they were copied, and not where a template did it."""
 
 import random
+from collections.abc import Callable
 
 import pandas as pd
 import pytest
 from tests.support.batches import list_findings, store_table
 
-from plumbline.tasks.text_classification.data import normalise
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
 from plumbline.tasks.text_classification.expectations.exchanges import find_exchanged
+from plumbline.tasks.text_classification.expectations.text_rows import build_form
 
 BEFORE = {"validation": ("train",), "test": ("train", "validation")}
 
@@ -34,7 +35,7 @@ def divide(texts: list[str], seed: int) -> pd.DataFrame:
     shares = [0.65, 0.15, 0.2]
     rows["split"] = draw.choices(["train", "validation", "test"], shares, k=len(rows))
     rows["id"] = [f"r{row}" for row in range(len(rows))]
-    rows["normal"] = rows["text"].map(normalise)
+    rows["normal"] = rows["text"].map(build_form)
     return rows.assign(compact=rows["normal"].str.replace(" ", ""))
 
 
@@ -85,3 +86,27 @@ def test_each_text_of_one_template_has_the_first_of_the_others_as_its_twin() -> 
         checked[1]: known[0],
         checked[2]: known[0],
     }
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda text: " ".join(f"{word} {word}" for word in text.split()),
+        lambda text: f'<p class="x">{text}</p>',
+        lambda text: text.translate(str.maketrans("0123456789", "7890123456")),
+    ],
+    ids=["doubled words", "tags", "other digits"],
+)
+def test_copies_that_a_person_knows_again_are_found(change: Callable[[str], str]) -> None:
+    draw = random.Random(0)
+    words = "".join(draw.choices("abcdefghiklmnoprstu", k=2000)).split("e")
+    texts = [
+        " ".join([*draw.sample(words, k=8), *map(str, draw.sample(range(10**5), k=3))])
+        for _ in range(900)
+    ]
+    rows = divide(texts, 0)
+    leaked = rows[rows["split"] == "test"]
+    copies = divide([*map(change, leaked["text"])], 0).assign(split="train")
+    assert find_findings(rows, "test").notna().sum() == 0
+    findings = find_findings(pd.concat([rows, copies.assign(id="copy:" + copies["id"])]), "test")
+    assert findings[: len(rows)][rows["split"] == "test"].notna().mean() > 0.9

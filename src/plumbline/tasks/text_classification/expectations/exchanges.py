@@ -1,5 +1,6 @@
-"""Texts that differ from another one in one word, or in the order of their words."""
+"""Texts with one word exchanged, or with the words of another one in any order and number."""
 
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -12,10 +13,11 @@ MAX_WORDS = 40  # in longer ones an exchanged word leaves nearly all n-grams as 
 BASE = np.uint64(0x9E3779B97F4A7C15)
 GAP = np.uint64(0xD1B54A32D192ED03)  # in place of a word
 ORDERLESS = np.uint64(0x8CB92BA72F3D8DD7)  # of sums that do not depend on the order
+DIGIT = re.compile(r"\d")
 
 
 def find_exchanged(known: Iterable[str], checked: Sequence[str]) -> dict[str, str]:
-    """Map texts of `checked` to the first of `known` with one other word, or in another order.
+    """Map texts of `checked` to the first of `known` with one other word, or with its words only.
 
     The checked texts are indexed, the known ones are looked up in chunks.
     """
@@ -65,29 +67,31 @@ def _index_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
 def _hash_gaps(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return a hash of each text for each of its words, with a gap in place of the word.
 
-    First comes one of all its words, whatever their order. Both arrays [hashes] are in the order of
-    the texts; the second one has the number of the text.
+    First comes one of all its different words, all digits being one, in no order. Both arrays
+    [hashes] are in the order of the texts; the second one has the number of the text.
     """
-    from pandas.util import hash_array
-
-    words = [text.split() for text in texts]
-    numbers = [number for number, parts in enumerate(words) if len(parts) >= MIN_WORDS]
-    if not numbers:
-        return np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
-    lengths = np.array([len(words[number]) for number in numbers])
-    # The same in each process, which Python's own hash of a text is not.
-    hashes = hash_array(
-        np.array([word for number in numbers for word in words[number]], dtype=object)
-    )
+    owners, lengths, hashes = _hash_words([text.split() for text in texts])
     starts = np.cumsum(lengths) - lengths
     places = np.arange(len(hashes)) - np.repeat(starts, lengths)
-    weights = np.cumprod(np.full(int(lengths.max()), BASE))[places]
+    weights = np.cumprod(np.full(lengths.max(initial=0), BASE))[places]
     totals = np.add.reduceat(hashes * weights, starts)
     gaps = np.repeat(totals, lengths) + (GAP - hashes) * weights
-    orderless = np.add.reduceat(hashes, starts) * ORDERLESS
-    owners = np.array(numbers)
     is_short = np.repeat(lengths <= MAX_WORDS, lengths)
+    different = [list(set(DIGIT.sub("0", text).split())) for text in texts]
+    set_owners, sizes, hashes = _hash_words(different)
+    orderless = np.add.reduceat(hashes, np.cumsum(sizes) - sizes) * ORDERLESS
     keys = np.concatenate([orderless, gaps[is_short]])
-    key_owners = np.concatenate([owners, np.repeat(owners, lengths)[is_short]])
+    key_owners = np.concatenate([set_owners, np.repeat(owners, lengths)[is_short]])
     order = np.argsort(key_owners, kind="stable")
     return keys[order], key_owners[order]
+
+
+def _hash_words(words: Sequence[Sequence[str]]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return numbers and lengths of the texts of MIN_WORDS or more, and hashes of their words."""
+    from pandas.util import hash_array
+
+    owners = [number for number, parts in enumerate(words) if len(parts) >= MIN_WORDS]
+    lengths = np.array([len(words[number]) for number in owners], dtype=np.int64)
+    listed = np.array([word for number in owners for word in words[number]], dtype=object)
+    # The same in each process, which Python's own hash of a text is not.
+    return np.array(owners, dtype=np.int64), lengths, hash_array(listed)

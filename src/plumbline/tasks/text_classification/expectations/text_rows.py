@@ -1,5 +1,6 @@
 """The rows of a data set with their texts in a database; what is computed of a text is so once."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,8 @@ FIND_IDS = """
 FIRST_ROWS = """
     SELECT min("#row") AS "#row" FROM rows WHERE split IN (SELECT unnest(?)) GROUP BY hash(compact)
 """
+# Of HTML that changes how a text looks; the tags and attributes of XML may be what it says.
+CLOSING_TAG = re.compile(r"</(a|b|div|em|font|i|p|small|span|strong|u)\s*>", re.IGNORECASE)
 READ_FIRST = 'SELECT {form} FROM rows JOIN firsts USING ("#row") WHERE {{part}}'
 
 
@@ -72,6 +75,13 @@ def name_metadata(number: int) -> str:
     return f"#{number}"
 
 
+def build_form(text: str) -> str:
+    """Return the comparison form without tags of HTML that are closed in `text`."""
+    names = "|".join(sorted(set(CLOSING_TAG.findall(text))))
+    plain = re.sub(rf"</?(?:{names})(?:\s[^<>]*)?>", " ", text) if names else text
+    return normalise(plain) or normalise(text)
+
+
 def find_equal(rows: StoredRows, column: str, split: str, before: Sequence[str]) -> dict[int, str]:
     """Map rows of `split` to the id of the first one of `before` with an equal value."""
     query = FIND_EQUAL.format(column=column)
@@ -104,7 +114,7 @@ def _complete_batches(
     import pyarrow as pa
 
     for batch in batches:
-        forms = [normalise(text) for text in batch["text"].to_pylist()]
+        forms = [build_form(text) for text in batch["text"].to_pylist()]
         compact = [form.replace(" ", "") for form in forms]
         values = {name: batch[name] for name in (*columns, "text")}
         values |= {name_metadata(number): batch[name] for number, name in enumerate(metadata)}
