@@ -115,9 +115,10 @@ def estimate_share(new: SplitSketch, old: SplitSketch) -> float:
 def _describe_change(rules: Sequence[str]) -> str:
     """Say which of the earlier uses asked by another rule than the last one; of many the latest."""
     own = rules[-1]
-    others = [number for number, rule in enumerate(rules, 1) if own and rule not in ("", own)]
-    last = others[-1] if others else 0
-    return f"Use {last} of this test split asked: {rules[last - 1]}; this one: {own}." * bool(last)
+    for number, rule in reversed(list(enumerate(rules, 1))):
+        if own and rule not in ("", own):
+            return f"Use {number} of this test split asked: {rule}; this one: {own}."
+    return ""
 
 
 def _append(connection: "Connection", model: str, use: SplitUse) -> None:
