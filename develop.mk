@@ -64,7 +64,7 @@ bench-signals: setup  ## how many times faster than real time signal extraction 
 	@python benchmarks/signals.py
 
 docs: setup  ## write the generated pages of docs/reference, then build the site
-	@python -P docs/reference.py
+	@python -m docs.reference
 	@$(MAKE) --no-print-directory site
 
 site: build/site-venv/ready  ## build the site from docs/ into build/site; a link that leads nowhere is an error

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
+from docs import params_pages
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -137,8 +138,12 @@ def write_faults() -> str:
     return FAULTS_HEAD + printed + FAULTS_END
 
 
-PAGES = {"commands": write_commands, "gates": write_gates, "selftest": write_faults}
+def write_pages() -> dict[str, str]:
+    """Return the generated pages by name."""
+    pages = {"commands": write_commands(), "gates": write_gates(), "selftest": write_faults()}
+    return pages | params_pages.write_pages()
+
 
 if __name__ == "__main__":
-    for page, write in PAGES.items():
-        FOLDER.joinpath(f"{page}.md").write_text(write(), encoding="utf-8")
+    for page, text in write_pages().items():
+        FOLDER.joinpath(f"{page}.md").write_text(text, encoding="utf-8")

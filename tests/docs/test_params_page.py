@@ -1,4 +1,4 @@
-"""docs/reference/params.md names every key of params.yaml, and no other."""
+"""The pages docs/reference/params*.md name every key of params.yaml, and no other."""
 
 import re
 from collections.abc import Iterator
@@ -13,7 +13,8 @@ from plumbline.contract.search import TunableConfig
 TASKS = sorted(path.parent.name for path in ROOT.glob("src/**/tasks/*/params.py"))
 ROW = re.compile(r"(?m)^\* `([\w.]+)` \([^\n]*?\): (.*)$")
 MEMBER = "candidates.NAME.member."
-PAGE = (ROOT / "docs/reference/params.md").read_text(encoding="utf-8")
+PAGES = sorted((ROOT / "docs/reference").glob("params*.md"))
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 
 
 def list_keys(schema: Any, definitions: dict[str, Any], name: str = "") -> Iterator[str]:
@@ -45,8 +46,8 @@ def list_all_keys() -> set[str]:
     return {key for key in keys if not key.startswith(MEMBER)}  # has the keys of its kind
 
 
-def test_the_page_has_every_key_with_a_description_and_no_other() -> None:
-    described = {name for name, text in ROW.findall(PAGE) if text}
+def test_the_pages_have_every_key_with_a_description_and_no_other() -> None:
+    described = {name for name, text in ROW.findall(TEXT) if text}
     keys = list_all_keys()
     groups = {key for key in keys if any(other.startswith(f"{key}.") for other in keys)}
     assert sorted(keys - groups - described) == []

@@ -38,7 +38,8 @@ def test_a_command_of_a_remedy_is_one(gate: str, command: str) -> None:
 def test_the_keys_of_a_remedy_are_those_of_params_and_take_its_values(
     gate: str, tmp_path: Path
 ) -> None:
-    params, page = load_yaml(RECIPE), (ROOT / "docs/reference/params.md").read_text("utf-8")
+    params, pages = load_yaml(RECIPE), (ROOT / "docs/reference").glob("params*.md")
+    described = "\n".join(page.read_text("utf-8") for page in pages)
     params["evaluation"]["selective"] = {"risk": 0.02, "min_coverage": 0.5}
     for line in [line for name, line in KEYS if name == gate]:
         path, _, value = line.partition(": ")
@@ -46,7 +47,7 @@ def test_the_keys_of_a_remedy_are_those_of_params_and_take_its_values(
         section = params
         for name in above:
             section = section[name]
-        assert re.search(rf"`{re.escape(path)}[`.]", page)
+        assert re.search(rf"`{re.escape(path)}[`.]", described)
         if value:
             section[key] = YAML(typ="safe").load(value)
         elif key == "column":

@@ -80,7 +80,7 @@ class GeneratedSpecifications(StrictModel):
 
 
 class FilterData(StrictModel):
-    """Specifications: drawn, or of a CSV or JSONL file; see docs/tasks/filter_design.md."""
+    """Specifications: drawn, or of a CSV or JSONL file."""
 
     source: str  # a file, glob or URL; or `generated`
     sha256: Mapping[str, str]
