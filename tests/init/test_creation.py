@@ -140,8 +140,11 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     assert call("docs", "operate") == (ROOT / "docs/how-to/operate.md").read_text()
     assert "did you mean operate?" in refuse("docs", "operat")
     assert "signal_extraction " in call("recipe")
+    assert "All keys: `plumbline docs params`." in call("recipe", "text_classification")
     # The recipe brings its task, on whose folder the stages depend, in place of one without code.
     (router / "src/tasks/signal_extraction").mkdir()
+    assert "now the recipe filter_design" in call("recipe", "filter_design", "--use")
+    assert "see `plumbline docs filter_design`" in Path("params.yaml").read_text()
     assert "now the recipe signal_extraction" in call("recipe", "signal_extraction", "--use")
     for name in ("task.py", "data/ingestion.py", "faults/params.yaml"):
         path = Path("src/tasks/signal_extraction", name)

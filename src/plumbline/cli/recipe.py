@@ -8,6 +8,7 @@ import typer
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.init.differences import replace_pages
 from plumbline.init.repository_files import copy_task, ensure_task_folder, find_recipes
 from plumbline.process.files import write_aside, write_json
 from plumbline.process.lineage import run_git
@@ -34,17 +35,19 @@ def show_recipe(
     ] = False,
 ) -> None:
     """List the recipes: ready-made params.yaml files, with the first line of each. Or print one."""
+    recipes = _find_recipes()
     if not name:
-        for title, path in _find_recipes().items():
-            text = path.read_text(encoding="utf-8", errors="replace")
-            first = text.partition("\n")[0].lstrip("# ")
+        for title, path in recipes.items():
+            first = _read_recipe(path).partition("\n")[0].lstrip("# ")
             print_plain(f"{title:26} {first}".rstrip())
         return
-    path = _find_recipe(name)
+    if name not in recipes:
+        hint = suggest_nearest(name, list(recipes)) or f"; there are: {', '.join(recipes)}"
+        raise ParamsError(f"there is no recipe {name!r}{hint}")
     if use:
-        _use_recipe(path, force=force)
-        return
-    print(path.read_text(encoding="utf-8", errors="replace"), end="")
+        _use_recipe(recipes[name], force=force)
+    else:
+        print(_read_recipe(recipes[name]), end="")
 
 
 def _use_recipe(path: Path, *, force: bool) -> None:
@@ -57,7 +60,7 @@ def _use_recipe(path: Path, *, force: bool) -> None:
         )
     params = read_params(path, _load_params_class)
     with write_aside(layout.PARAMS) as aside:
-        aside.write_bytes(path.read_bytes())
+        aside.write_text(_read_recipe(path), encoding="utf-8")
     if SCHEMA.exists():  # by which editors check and complete params.yaml
         write_json(SCHEMA, type(params).model_json_schema())
     ensure_task_folder(params.task)
@@ -77,17 +80,15 @@ def _find_recipes() -> dict[str, Path]:
     return dict(sorted((find_recipes() | own).items()))
 
 
-def _find_recipe(name: str) -> Path:
-    recipes = _find_recipes()
-    if name not in recipes:
-        hint = suggest_nearest(name, list(recipes)) or f"; there are: {', '.join(recipes)}"
-        raise ParamsError(f"there is no recipe {name!r}{hint}")
-    return recipes[name]
-
-
 def _has_uncommitted_changes(path: Path) -> bool:
     """Whether replacing `path` would lose something that neither git nor a recipe has."""
-    changes = run_git("status", "--porcelain", str(path)).stdout.strip()
-    if not changes or not path.exists():
+    if not path.exists() or not run_git("status", "--porcelain", str(path)).stdout.strip():
         return False
-    return path.read_bytes() not in [recipe.read_bytes() for recipe in _find_recipes().values()]
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return text not in map(_read_recipe, _find_recipes().values())
+
+
+def _read_recipe(path: Path) -> str:
+    """Return the text; one of plumbline's names pages as `plumbline docs` prints them."""
+    text = path.read_text(encoding="utf-8", errors="replace")
+    return text if path.is_relative_to(RECIPES) else replace_pages(text)
