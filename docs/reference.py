@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from docs import params_pages
+from docs import params_pages, server_page
 from typer.main import get_command
 from typer.testing import CliRunner
 
@@ -140,7 +140,12 @@ def write_faults() -> str:
 
 def write_pages() -> dict[str, str]:
     """Return the generated pages by name."""
-    pages = {"commands": write_commands(), "gates": write_gates(), "selftest": write_faults()}
+    pages = {
+        "commands": write_commands(),
+        "gates": write_gates(),
+        "selftest": write_faults(),
+        "server": server_page.write_page(),
+    }
     return pages | params_pages.write_pages()
 
 

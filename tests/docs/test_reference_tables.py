@@ -2,14 +2,10 @@
 
 import re
 import subprocess
-from dataclasses import asdict
 from pathlib import Path
 
-from fastapi.openapi.utils import get_openapi
 from tests.support.checkouts import ROOT
 
-from plumbline.serving.app import create_app
-from plumbline.serving.settings import Limits, Settings
 from plumbline.tasks.text_classification.task import TASK
 
 # What reads variables of the environment, or lists those of a repository on GitHub.
@@ -39,17 +35,6 @@ def test_the_columns_and_parameters_of_an_answer_are_those_of_the_signature() ->
     assert columns == [f"`{field.name}`" for field in TASK.signature.outputs]
     params = [row[:2] for row in read_table("text_classification", heading, 1)]
     assert params == [[f"`{param.name}`", str(param.default)] for param in TASK.signature.params]
-
-
-def test_the_page_of_the_server_has_its_routes_and_limits() -> None:
-    app = create_app(Settings(model="models:/m/1"))
-    routes = get_openapi(title="-", version="1", routes=app.routes)["paths"]
-    paths = {path.replace("/versions/{version}", "").replace("{name}", "NAME") for path in routes}
-    listed = " ".join(row[0] for row in read_table("server", "Routes"))
-    assert {path for path in paths if f"{path}`" not in listed} == set()
-    limits = {row[0].strip("`"): row[1] for row in read_table("server", "Limits")}
-    defaults = {name: f"{value:,.0f}" for name, value in asdict(Limits()).items()}
-    assert limits == defaults | {"max_disagreement": "as the evidence says"}
 
 
 def test_every_variable_is_in_a_table() -> None:
