@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MAX_EXAMPLES = 10
-MAX_LOOKED_AT = 1000  # failing rows among which differing examples are sought
+MAX_EXAMPLES = 1000  # failing rows that are named: who has to remove them needs all
 INDEX = ("id", "excerpt")  # by which a person knows a row; a task may do without the second
 
 
@@ -122,7 +121,7 @@ def _run_checkpoint(
         result_format={
             "result_format": "SUMMARY",
             "unexpected_index_column_names": [column for column in INDEX if column in columns],
-            "partial_unexpected_count": MAX_LOOKED_AT,
+            "partial_unexpected_count": MAX_EXAMPLES,
         },
     )
     outcome = checkpoint.run(batch_parameters=parameters)
@@ -232,7 +231,7 @@ def _describe_threshold(options: Mapping[str, Any]) -> str:
 
 
 def _pick_examples(rows: Sequence[Mapping[str, Any]]) -> tuple[FailingRow, ...]:
-    """Pick up to MAX_EXAMPLES failing rows; those with a value not yet shown are first."""
+    """Name the failing rows; those with a value not yet shown are first."""
     examples: dict[str, list[FailingRow]] = {}  # by value
     for row in rows:
         values = [_format_value(cell) for name, cell in row.items() if name not in INDEX]
@@ -240,7 +239,7 @@ def _pick_examples(rows: Sequence[Mapping[str, Any]]) -> tuple[FailingRow, ...]:
         example = FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
         examples.setdefault(value, []).append(example)
     first = [rows[0] for rows in examples.values()]
-    return tuple([*first, *(row for rows in examples.values() for row in rows[1:])][:MAX_EXAMPLES])
+    return (*first, *(row for rows in examples.values() for row in rows[1:]))
 
 
 def _format_value(value: Any) -> str:
