@@ -13,8 +13,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
 
-ALLOWED = Path(".ci/allowed-findings.yaml")
+ALLOWED, KEYS = Path(".ci/allowed-findings.yaml"), ("id", "reason", "until")
 UV = (str(Path(sys.executable).with_name("uv")), "tool", "run", "--quiet")
 PIP_AUDIT = ("pip-audit@2.10.0", "-s", "osv", "--disable-pip", "--desc=off", "--format=json")
 Rows = list[tuple[str, str]]  # ids and places
@@ -35,12 +36,21 @@ def scan(reports: list[Path]) -> int:
 
 def read_allowed(today: date) -> tuple[list[str], list[str]]:
     """Return the ids that are allowed today, and what is wrong with other entries."""
+    try:
+        entries = YAML().load(ALLOWED) or []
+    except (YAMLError, OSError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        sys.exit(f"{ALLOWED}:{mark.line + 1 if mark else 1}: no YAML: {error}")
+    if not isinstance(entries, list):
+        sys.exit(f"{ALLOWED}:{entries.lc.line + 1}: expected a list of entries")
     allowed, faults = [], []
-    for entry in YAML().load(ALLOWED) or []:
-        key, reason, until = map(entry.get, ("id", "reason", "until"))
-        place = f"{ALLOWED}:{entry.lc.line + 1}"
-        if not (key and reason and isinstance(until, date)):
-            faults.append(f"{place}: expected id, reason, until: YYYY-MM-DD; found {dict(entry)}")
+    for number, entry in enumerate(entries):
+        place = f"{ALLOWED}:{entries.lc.item(number)[0] + 1}"
+        found = dict(entry) if isinstance(entry, dict) else {}
+        key, reason, until = map(found.get, KEYS)
+        if not (isinstance(key, str) and reason and type(until) is date):
+            wanted = "expected id, reason, until: YYYY-MM-DD"
+            faults.append(f"{place}: {wanted}; found {found or entry!r}")
         elif until < today:
             faults.append(f"{place}: {key} was allowed until {until}: judge it again")
         else:
@@ -55,7 +65,10 @@ def audit_locks() -> tuple[Rows, list[str]]:
         run = run_tool(*PIP_AUDIT, "--require-hashes", "-r", lock)
         if not run.stdout:
             why = (run.stderr.splitlines() or ["no answer"])[-1]
-            return found, [f"{lock} and what follows was not scanned: {why}"]
+            return found, [
+                f"{lock} and the locks after it: not scanned, as pip-audit did not start or no "
+                f"database of vulnerabilities answered (PIP_AUDIT_OSV_URL; else api.osv.dev): {why}"
+            ]
         for package in json.loads(run.stdout)["dependencies"]:
             if "skip_reason" in package:
                 unknown.append(f"{lock}: {package['skip_reason']}")

@@ -59,7 +59,8 @@ def test_what_is_unknown_is_not_taken_for_clean(tmp_path: Path, database: str) -
     (tmp_path / "unknown").mkdir()
     code, said = scan(tmp_path / "unknown", SECRET, ENTRY, NOWHERE)
     assert code == 3
-    assert said.startswith("requirements.lock and what follows was not scanned: ")
+    assert said.startswith("requirements.lock and the locks after it: not scanned, ")
+    assert "no database of vulnerabilities answered (PIP_AUDIT_OSV_URL; " in said
 
 
 @pytest.mark.slow
@@ -76,12 +77,20 @@ def test_findings_are_named_with_their_place(tmp_path: Path, database: str) -> N
     ]
 
 
+WANTED = "expected id, reason, until: YYYY-MM-DD; found"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("reason: made up, ", "", "expected id, reason, until: YYYY-MM-DD; found {'id': 'AWS"),
-        ("2999-01-01", "soon", "expected id, reason, until: YYYY-MM-DD; found {'id': 'AWS"),
+        ("reason: made up, ", "", f"{WANTED} {{'id': 'AWS"),
+        ("2999-01-01", "soon", f"{WANTED} {{'id': 'AWS"),
+        ("2999-01-01", "2999-01-01 10:00:00", f"{WANTED} {{'id': 'AWS"),
         ("2999-01-01", "2020-01-01", "AWS Access Key a.* was allowed until 2020-01-01"),
+        ("AWS Access Key a.*", "7", f"{WANTED} {{'id': 7"),
+        (ENTRY, "- AWS Access Key a.*", f"{WANTED} 'AWS Access Key a.*'"),
+        ("made up,", "[made up,", "no YAML: "),
+        ("- {id", "{id", "expected a list of entries"),
     ],
 )
 @pytest.mark.slow
@@ -91,3 +100,4 @@ def test_an_entry_needs_a_reason_and_a_date(
     code, said = scan(tmp_path, "", f"# why\n{ENTRY.replace(old, new)}", database)
     assert (code, said.split(": ", 1)[0]) == (1, ".ci/allowed-findings.yaml:2")
     assert fault in said
+    assert "Traceback" not in said
