@@ -79,7 +79,8 @@ def pass_tests(hosting: Hosting) -> None:
 
 
 def push_tag(hosting: Hosting, tag: str) -> dict[str, Job]:
-    return hosting.run("release", ref=f"refs/tags/{tag}", ref_name=tag)
+    public = {"repository": {"visibility": "public"}}
+    return hosting.run("release", ref=f"refs/tags/{tag}", ref_name=tag, event=public)
 
 
 def results(jobs: dict[str, Job]) -> list[str]:

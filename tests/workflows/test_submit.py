@@ -6,13 +6,8 @@ import pytest
 from tests.support.checkouts import Checkout
 from tests.support.workflows.runner import Hosting
 
-SUBMITTED = {
-    "newest": "success",
-    "submit": "success",
-    "train": "skipped",
-    "keep": "skipped",
-    "ask": "skipped",
-}
+SUBMITTED = dict.fromkeys(("newest", "submit"), "success")
+SUBMITTED |= dict.fromkeys(("train", "keep", "ask"), "skipped")
 
 
 @pytest.fixture

@@ -31,6 +31,20 @@ def test_a_job_that_may_write_to_the_repository_installs_and_builds_nothing() ->
     assert [n for n, steps in writers.items() if re.search(INSTALLS, steps)] == []
 
 
+def test_what_github_has_in_public_repositories_alone_is_asked_for_there_alone() -> None:
+    steps = [step for job in JOBS.values() for step in job.get("steps", [])]
+    attests = [step["if"] for step in steps if step.get("uses", "").startswith("actions/attest@")]
+    assert set(attests) == {"github.event.repository.visibility == 'public'"}
+
+
+def test_a_push_cancels_no_images_of_a_release() -> None:
+    """Of those that wait in one group, GitHub keeps the newest; a called workflow is in its own."""
+    group = YAML(typ="safe").load((FOLDER / "workflows/image.yml").read_text())["concurrency"]
+    refs = ("refs/heads/main", "refs/tags/v0.1.0")
+    groups = {fill(group, {"github": {"ref": ref}}, is_fine=True)["group"] for ref in refs}
+    assert len(groups) == 2
+
+
 def test_scripts_only_call_commands() -> None:
     """What decides is in commands that have tests, not in a script."""
     scripts = [
@@ -52,7 +66,7 @@ def test_a_runner_that_a_variable_names_trains_or_submits_and_may_write_nothing(
         known = {"needs": {"newest": {"outputs": {"later": later}}}, "vars": variables}
         return [name for name, job in named.items() if holds(job["if"], known, is_fine=True)]
 
-    assert list_started("0") == ["retrain.yml train"]
-    assert list_started("0", PLUMBLINE_SUBMIT="sbatch job.sh") == ["retrain.yml submit"]
+    assert list_started("false") == ["retrain.yml train"]
+    assert list_started("false", PLUMBLINE_SUBMIT="sbatch job.sh") == ["retrain.yml submit"]
     for variables in ({}, {"PLUMBLINE_SUBMIT": "sbatch job.sh"}):
-        assert list_started("1", **variables) == []
+        assert list_started("true", **variables) == []

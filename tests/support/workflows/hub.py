@@ -6,11 +6,14 @@ permissions of its job.
 
 import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
 
 ORDER = {"none": 0, "read": 1, "write": 2}
+# Whether a run with a higher number is not completed, in jq's language.
+LATER = r'"later=\\\(any\(\.\[\]; \.number > (\d+) and \.status != "completed"\)\)"'
 RAW = "--raw-field"
 BEGUN = b"begun"  # an asset with no more than this was cut short
 
@@ -39,9 +42,14 @@ def main(arguments: list[str]) -> str:
             names = [asset.name for asset in assets]
             add(here / "releases.json", [tag, notes.read_text(), names])
             return ""
-        case ["run", "list", *query] if query[-1].startswith("later="):
+        case ["run", "list", *_, "--json", "number,status", "--jq", query]:
             allow("actions", "read")
-            return f"later={int((here / 'waits').exists())}"
+            own = int(re.fullmatch(LATER, query)[1])
+            later = any(
+                number > own and status != "completed"
+                for number, status in entries(here / "runs.json")
+            )
+            return f"later={str(later).lower()}"
         case ["run", "list", *query] if query[-2:] == ["--jq", "length"]:
             allow("actions", "read")
             passed = here / "passed"
