@@ -42,7 +42,7 @@ PLANTS = [  # file, text, what it becomes, what is said of it
     ("report", "contains(fromJSON", "contain(fromJSON", "contain"),
     ("report", "github.event.pull_request.number", "githb.event.pull_request.number", "githb"),
     ("report", "github.repository }}", "github.repositry }}", "repositry"),
-    ("due", "    runs-on: ubuntu-24.04\n    timeout", "    timeout", "missing: runs-on"),
+    ("drift", "    runs-on: ubuntu-24.04\n    timeout", "    timeout", "missing: runs-on"),
 ]
 
 

@@ -63,13 +63,9 @@ class Hosting:
 
     def approve(self, *reviews: tuple[str, str, str]) -> None:
         """Who will have reviewed the next run, for which environment, and what came of it."""
+        keys = ("user", "environments", "state", "comment")
         told = [
-            {
-                "state": state,
-                "user": {"login": who},
-                "comment": "looked at it",
-                "environments": [{"name": where}],
-            }
+            dict(zip(keys, ({"login": who}, [{"name": where}], state, "looked at it"), strict=True))
             for who, where, state in reviews
         ]
         (self.hub / f"{self.runs + 1}.json").write_text(json.dumps(told))
@@ -89,15 +85,14 @@ class Hosting:
         """Run a workflow from the origin's last commit; its jobs by name, in the order they ran."""
         self.runs += 1
         sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
-        told = EVENT | {"sha": sha, "run_id": str(self.runs)} | event
+        told = EVENT | {"sha": sha, "run_id": str(self.runs), "run_number": self.runs} | event
         return Run(self, name, inputs or {}, told).jobs()
 
     def run_asked(self) -> dict[str, Job]:
         """Run what a workflow asked for last."""
         name, inputs = self.told("asked")[-1]
-        return self.run(
-            name.removesuffix(".yml"), inputs, event_name="workflow_dispatch", actor=BOT
-        )
+        event = {"event_name": "workflow_dispatch", "actor": BOT}
+        return self.run(name.removesuffix(".yml"), inputs, **event)
 
 
 class Run:
@@ -155,11 +150,7 @@ class Run:
         return done
 
     def _step(
-        self,
-        step: Mapping[str, Any],
-        work: Path,
-        known: Mapping[str, Any],
-        done: Job,
+        self, step: Mapping[str, Any], work: Path, known: Mapping[str, Any], done: Job
     ) -> None:
         _refuse_others(step, STEP_KEYS)
         is_fine = done.result == "success"
@@ -207,15 +198,8 @@ class Run:
             **more,
         }
         command = ["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", script]
-        ran = subprocess.run(
-            command,
-            cwd=work,
-            env=environment,
-            text=True,
-            check=False,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        ran = subprocess.run(command, cwd=work, env=environment, check=False, **both)
         done.log += ran.stdout
         done.summary += files["GITHUB_STEP_SUMMARY"].read_text()
         outputs.update(parsed_outputs(files["GITHUB_OUTPUT"].read_text()))
@@ -230,23 +214,17 @@ class Run:
                 assert given["persist-credentials"].lower() == "false"
                 url = self.hosting.origin.path.as_uri()
                 depth = [] if given.get("fetch-depth") == "0" else ["--depth", "1"]
-                _git(
-                    "clone", "--quiet", *depth, url, str(work)
-                )  # of main's last commit, which is what events name here
+                # Of main's last commit, which is what events name here.
+                _git("clone", "--quiet", *depth, url, str(work))
             case "actions/setup-python":
                 _link_environment(work)
             case "actions/upload-artifact":
                 found = [path for line in given["path"].split() for path in work.glob(line)]
                 if not found:
                     return given["if-no-files-found"] != "error"
-                top = (
-                    found[0] if len(found) == 1 and found[0].is_dir() else work
-                )  # what all of them lie in
-                files = [
-                    file
-                    for path in found
-                    for file in (path.rglob("*") if path.is_dir() else [path])
-                ]
+                # What all of them lie in.
+                top = found[0] if len(found) == 1 and found[0].is_dir() else work
+                files = [file for path in found for file in (path, *path.rglob("*"))]
                 folder = self.artifacts / given["name"]
                 shutil.rmtree(folder, ignore_errors=given["overwrite"] == "true")
                 for file in files:
@@ -256,13 +234,10 @@ class Run:
                         shutil.copy2(file, folder / inside)
                 outputs["artifact-id"] = given["name"]
             case "actions/download-artifact":
-                if not (self.artifacts / given["name"]).is_dir():
+                artifact, target = self.artifacts / given["name"], work / given.get("path", ".")
+                if not artifact.is_dir():
                     return False
-                shutil.copytree(
-                    self.artifacts / given["name"],
-                    work / given.get("path", "."),
-                    dirs_exist_ok=True,
-                )
+                shutil.copytree(artifact, target, dirs_exist_ok=True)
             case "actions/attest":
                 return any(work.glob(given["subject-path"]))
             case _:
@@ -296,7 +271,8 @@ def _link_environment(work: Path) -> None:
         for path in folder.iterdir():
             if not (venv / "bin" / path.name).is_symlink():
                 (venv / "bin" / path.name).symlink_to(path)
-    (venv / "ready").touch()
+    for name in ("ready", "ready-remotes"):
+        (venv / name).touch()
 
 
 def _git(*arguments: str) -> None:
