@@ -12,10 +12,8 @@ html_theme = "furo"
 html_static_path = ["images/site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
-extensions = ["myst_parser", "sphinx_copybutton", "sphinxcontrib.mermaid"]
-# As on GitHub: headings have anchors, and a fence may hold a diagram.
-myst_heading_anchors = 4
-myst_fence_as_directive = {"mermaid"}
+extensions = ["myst_parser", "sphinx_copybutton"]
+myst_heading_anchors = 4  # as on GitHub
 
 MENU = {
     "Tutorial": ["tutorial/*"],
