@@ -12,6 +12,7 @@ html_theme = "furo"
 html_static_path = ["images/site.css"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 extensions = ["myst_parser", "sphinx_copybutton"]
 myst_heading_anchors = 4  # as on GitHub
 
