@@ -136,7 +136,7 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     assert not (router / "docs").exists()
     for name in run_git(router, "ls-files").splitlines():
         assert not re.search(rb"docs/[\w/-]+\.md", Path(name).read_bytes()), name
-    assert "operate              Promote, roll back" in call("docs")
+    assert "operate                    Promote, roll back" in call("docs")
     assert call("docs", "operate") == (ROOT / "docs/how-to/operate.md").read_text()
     assert "did you mean operate?" in refuse("docs", "operat")
     assert "signal_extraction " in call("recipe")

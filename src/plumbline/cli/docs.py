@@ -28,4 +28,4 @@ def show_page(
         return
     for name, path in pages.items():
         title = path.read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
-        print_plain(f"{name:20} {title}")
+        print_plain(f"{name:26} {title}")
