@@ -172,15 +172,13 @@ def _read_rows(
     database: "duckdb.DuckDBPyConnection", columns: dict[str, list[str]], slices: Sequence[str]
 ) -> None:
     """Make the tables `old` and `new`; a column that one manifest lacks is 0 in both."""
-    groups = [
-        sorted({*names}.intersection(slices) - {"split", "label"}) for names in columns.values()
-    ]
+    groups = sorted({*columns[OLD]}.intersection(columns[NEW], slices) - {"split", "label"})
     has_contents = all(CONTENT_DIGEST in names for names in columns.values())
     for table, names in columns.items():
         query = READ_ROWS.format(
             table=table,
             contents=_write_hash(names, [CONTENT_DIGEST] if has_contents else []),
-            groups=_write_hash(names, groups[0] if groups[0] == groups[1] else []),
+            groups=_write_hash(names, groups),
         )
         database.execute(query)
 
