@@ -17,8 +17,11 @@ from plumbline.tasks.text_classification.expectations.each_label import (
 from plumbline.tasks.text_classification.expectations.text_rows import find_equal, name_metadata
 from plumbline.tasks.text_classification.params import TextParams
 
-# Three digits or more in a word: prices and years are like that too, but do not predict a label.
-IDENTIFIER = re.compile(r"(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+")
+# A day, or three digits or more in a word: prices are like that too, but do not predict a label.
+IDENTIFIER = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d \d\d? \d\d?|\d\d? \d\d? (?:19|20)\d\d)(?!\d)"
+    r"|(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+"
+)
 MIN_VALUES = 20  # fewer are categories, such as channels or products
 MAX_ROWS_EACH = 30  # on average; a value with more is a kind of case, not a customer
 MIN_VALUES_EACH = 3  # of a label, on average; fewer are codes of the label, not customers
@@ -56,16 +59,14 @@ def find_recognised(
     Values are those of each of `columns`, and numbers in the texts. Of sets of labels, a value
     gives one label away: the same set hardly comes back.
     """
-
     held_out = rows.query('SELECT "#row", label FROM rows WHERE split = ?', split)
     labels = {
         row: list_labels(label) or (label,)
         for row, label in held_out.itertuples(index=False, name=None)
     }
     findings: dict[int, str] = {}
-    columns_of = {"the number": "normal"}
-    columns_of |= {column: name_metadata(number) for number, column in enumerate(columns)}
-    for shown, name in columns_of.items():
+    named = {column: name_metadata(number) for number, column in enumerate(columns)}
+    for shown, name in {"the number": "normal", **named}.items():
         num_entries = 0
         known: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for _, label, value in _read_values(rows, name, before):
@@ -74,8 +75,7 @@ def find_recognised(
         if len(known) < MIN_VALUES or num_entries > MAX_ROWS_EACH * len(known):
             continue
         asked = _read_values(rows, name, [split])
-        # Of several values the last one.
-        shared = {row: value for row, _, value in asked if value in known}
+        shared = {row: value for row, _, value in asked if value in known}  # of several the last
         _add_recognised(findings, shown, known, shared, labels)
     return findings
 
