@@ -1,11 +1,12 @@
 """Signals reach a stage wherever it is, and what it says is fit for any terminal."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import ROOT, get_clean_environment
+from tests.support.checkouts import ROOT, Checkout, get_clean_environment
 
 CODE = """
 import os, signal, sys, time
@@ -110,3 +111,15 @@ def test_letters_that_the_output_cannot_have_are_escaped(tmp_path: Path, encodin
     )
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == rb"# \u4f60\u597d \U0001f600" + b"\n"
+
+
+def test_a_stage_whose_params_are_edited_meanwhile_runs_again(line: Checkout) -> None:
+    """DVC reads params when a stage has ended: the old model would be that of the new values."""
+    code = 'if kind == "least_squares"'
+    edit = '__import__("os").system("sed -i s/least_squares/mean/ params.yaml") == 0'
+    line.replace("src/tasks/line/models/__init__.py", code, f"{code} and {edit}")
+    said = line.run("dvc", "repro", "train@closed", code=None).stderr
+    edited = "train: params.yaml: candidates.closed.kind was least_squares when train began"
+    line.run("dvc", "repro", "train@closed")
+    weights = json.loads((line.path / "models/closed/weights.json").read_text())
+    assert (weights["slope"], edited in said) == (0.0, True)

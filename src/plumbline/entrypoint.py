@@ -18,8 +18,10 @@ from plumbline.contract.params import Params
 from plumbline.contract.steps import show_steps
 from plumbline.contract.task import Task
 from plumbline.contract.variables import refuse_misspelt_variables
+from plumbline.contract.yaml_file import load_yaml
 from plumbline.process import leftovers, ranks
 from plumbline.process.checkout_lock import lock_stage
+from plumbline.process.dvc_lock import refuse_changed_params
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import (
     INTERRUPTED,
@@ -30,7 +32,6 @@ from plumbline.process.stop_signals import (
 )
 from plumbline.process.system_errors import explain_system_error
 from plumbline.process.visible_text import escape_unencodable, show_lines
-from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
 
 STAGES_OF_A_CANDIDATE = ("train", "control")
@@ -73,7 +74,7 @@ def _run(stage: str, candidate: str | None) -> None:
     refuse_misspelt_variables()
     if ranks.is_main():
         require_locked_versions()
-    params = load_params(layout.PARAMS)
+    values, params = load_yaml(layout.PARAMS), load_params(layout.PARAMS)
     task = load_task(params.task)
     if candidate is not None:
         params.require_candidate(candidate)
@@ -81,6 +82,7 @@ def _run(stage: str, candidate: str | None) -> None:
         if ranks.is_main():
             leftovers.remove_checkout_leftovers()  # of killed stages
         run_tracked(stage, params, task, candidate)
+        refuse_changed_params(values, stage, candidate)
 
 
 def run_tracked(
@@ -88,15 +90,9 @@ def run_tracked(
 ) -> None:
     """Call the function of `stage` in the current folder, as a run of MLflow."""
     module = importlib.import_module(f"plumbline.stages.{stage}")
-    named = [] if candidate is None else [candidate]
-
-    def describe(status: str) -> RunFacts | None:
-        if not hasattr(module, "describe_run"):
-            return None
-        facts: RunFacts | None = module.describe_run(status, params, task, *named)
-        return facts
-
-    with track_stage(params, stage, candidate, describe):
+    describe = getattr(module, "describe_run", lambda *_: None)
+    known = (params, task) if candidate is None else (params, task, candidate)
+    with track_stage(params, stage, candidate, lambda status: describe(status, *known)):
         run_stage(stage, params, task, candidate)
 
 

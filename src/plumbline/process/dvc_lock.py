@@ -1,9 +1,13 @@
 """dvc.yaml and dvc.lock, read before DVC reads them: it does not say where one is broken."""
 
+import re
 from pathlib import Path
+from typing import Any
 
+from plumbline.contract import layout
+from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.yaml_file import scan_yaml
+from plumbline.contract.yaml_file import load_yaml, scan_yaml
 
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
@@ -32,6 +36,22 @@ def check_files() -> None:
         f"{problem}; `git checkout {LOCK}` restores it, if it is in git; without it (`rm {LOCK}`) "
         "DVC finds the results of all stages in its cache"
     )
+
+
+def refuse_changed_params(before: Any, stage: str, candidate: str | None) -> None:
+    """Raise ParamsError where params that `stage` depends on are others than `before` it ran.
+
+    DVC reads them when a stage has ended, and would take its outputs for those of the new values.
+    """
+    old, new = (dict(flatten(values)) for values in (before, load_yaml(layout.PARAMS)))
+    for key in [key for key in {**old, **new} if old.get(key) != new.get(key)]:
+        entry = load_yaml(PIPELINE)["stages"][stage]
+        names = re.sub(r"\$\{\w+}", str(candidate), " ".join(entry.get("do", entry)["params"]))
+        if any(f"{key}.".startswith(f"{name}.") for name in names.split()):
+            raise ParamsError(
+                f"{layout.PARAMS}: {key} was {old.get(key)} when {stage} began, and is "
+                f"{new.get(key)} now; run the same command again, so that it runs with that"
+            )
 
 
 def _refuse_markers(path: Path) -> None:
