@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import logging
 import shutil
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from rich.console import Console
 from tests.support.example_rows import read_rows, write_rows
 
 from plumbline import bundle
-from plumbline.contract import experiment, layout
+from plumbline.contract import experiment, layout, steps
 from plumbline.contract.errors import (
     DataError,
     EvidenceError,
@@ -30,6 +31,8 @@ from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import document, gates
+from plumbline.evidence.gather import gather
+from plumbline.evidence.restoring import restore
 from plumbline.evidence.verify import require_look, verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.quality import runner
@@ -231,6 +234,12 @@ def renew_manifest(task: Task) -> None:
     write_json(layout.VALIDATION, read_json(layout.VALIDATION) | digests)
 
 
+def loosen(params: TextParams) -> TextParams:
+    """Change one limit that gates alone read."""
+    limits = params.evaluation.model_copy(update={"floor": params.evaluation.floor - 0.05})
+    return params.model_copy(update={"evaluation": limits})
+
+
 def failed_gates() -> list[str]:
     return [
         gate["name"] for gate in read_json(layout.EVIDENCE)["gates"] if gate["status"] == "fail"
@@ -322,6 +331,109 @@ def test_metrics_are_equal_in_every_run_and_the_same_question_is_one_look(
     evaluate(params, task)
     assert [path.read_bytes() for path in kept] == before
     assert read_json(layout.EVIDENCE)["looks"]["number"] == 1
+
+
+def test_a_limit_alone_measures_nothing_again(
+    checkout: Path,
+    params: TextParams,
+    task: Task,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    before = read_json(layout.EVIDENCE)
+    shown = {path.name: path.read_bytes() for path in layout.PLOTS.iterdir()}
+    monkeypatch.setattr(steps.log, "propagate", True)
+    caplog.set_level(logging.INFO, logger=steps.log.name)
+    other = loosen(params)
+    evaluate(other, task)
+    assert "takes what the last evaluation measured" in caplog.text
+    evidence = document.read_evidence(other)
+    told = {"params", "thresholds", "gates", "digests", "seal", "summary"}
+    told |= {"loosened", "lineage"}
+    assert {name for name in before if evidence[name] != before[name]} <= told
+    assert evidence["thresholds"]["floor"] == other.evaluation.floor != params.evaluation.floor
+    assert {path.name: path.read_bytes() for path in layout.PLOTS.iterdir()} == shown
+    for name in ("golden", "predictions", "reference"):
+        assert evidence["digests"][name] == before["digests"][name]
+    verify_evidence(evidence, other, task)
+
+    evaluate(other, task)  # as `dvc repro --force` does
+    assert read_json(layout.EVIDENCE)["rehearsal"]["seed"] != before["rehearsal"]["seed"]
+
+
+def change_a_row(task: Task, _patch: pytest.MonkeyPatch) -> None:
+    rows = read_rows(layout.EXAMPLES, "test")
+    rows.loc[0, "text"] += " today"
+    write_rows(layout.EXAMPLES, "test", rows)
+    renew_manifest(task)
+
+
+def change_a_library(_task: Task, patch: pytest.MonkeyPatch) -> None:
+    other = Path("site/other-1.0.dist-info/METADATA")
+    other.parent.mkdir(parents=True)
+    other.write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    patch.syspath_prepend(other.parents[1].resolve())
+
+
+def change_own_code(_task: Task, _patch: pytest.MonkeyPatch) -> None:
+    code = Path("src/tasks/text_classification/more.py")
+    code.parent.mkdir(parents=True)
+    code.write_text("more = True\n")
+
+
+def change_what_was_kept(_task: Task, _patch: pytest.MonkeyPatch) -> None:
+    path = layout.MEASURED / "facts.json"
+    path.write_text(path.read_text().replace('"one_p95": ', '"one_p95": 1'))
+
+
+def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
+    path = layout.MEASURED / layout.PREDICTIONS.name
+    pd.read_parquet(path).assign(correct=1.0).to_parquet(path, index=False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        change_a_row,
+        lambda task, _: add_bundle(task, "fair", 4),
+        lambda task, _: add_bundle(task, layout.name_control("fair"), 2),
+        change_a_library,
+        change_own_code,
+        change_what_was_kept,
+        change_kept_scores,
+        lambda _, patch: patch.setenv("OMP_NUM_THREADS", "7"),
+    ],
+    ids=["row", "weights", "control", "library", "code", "facts", "scores", "threads"],
+)
+def test_measurements_hold_for_what_was_measured_alone(
+    change: Callable[[Task, pytest.MonkeyPatch], None],
+    checkout: Path,
+    params: TextParams,
+    task: Task,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert gather(loosen(params), task).kept
+    change(task, monkeypatch)
+    assert gather(loosen(params), task).kept is None
+
+
+def test_another_pin_seed_or_slice_is_another_measurement(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    subjects = gather(loosen(params), task)
+    assert subjects.kept
+    linear = params.candidates["good"].model_copy(update={"max_features": 7})
+    limits = params.evaluation.model_copy(update={"slices": []})
+    for change in (
+        {"seed": 8},
+        {"evaluation": limits},
+        {"candidates": params.candidates | {"good": linear}},
+    ):
+        assert gather(loosen(params).model_copy(update=change), task).kept is None
+    # Another winner has other forms: nobody measured these.
+    exhibits = {**subjects.kept.exhibits, "winner": "fair"}
+    kept = dataclasses.replace(subjects.kept, exhibits=exhibits)
+    assert restore(dataclasses.replace(subjects, kept=kept), task) is None
 
 
 def test_a_policy_that_changed_since_a_look_is_said_beside_the_verdict(
@@ -498,6 +610,14 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert evidence["changes"]["data"]["same"]
     assert {slice_["reference"] for slice_ in evidence["slices"]} == {"the champion"}
 
+    evaluate(loosen(params), task)  # the champion that was asked is not asked again
+    again = document.read_evidence(loosen(params))
+    for fact in ("champion", "flips", "comparison", "slices", "rehearsal"):
+        assert again[fact] == evidence[fact]
+    layout.PARAMS.write_text(layout.PARAMS.read_text().replace("seed: 8", "seed: 9"))
+    evaluate(params, task)
+    assert {"key": "seed", "old": 7, "new": 9} in read_json(layout.EVIDENCE)["changes"]["params"]
+
     pin = promotion.pin_champion("ticket-router")
     assert pin
     champion_pin.write_pin("ticket-router", dataclasses.replace(pin, bundle="0" * 64))
@@ -505,7 +625,11 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
         evaluate(params, task)
     champion_pin.write_pin("ticket-router", None)
     evaluate(params, task)
-    assert document.read_evidence(params)["champion"] is None
+    evidence = document.read_evidence(params)
+    assert (evidence["champion"], evidence["flips"]) == (None, None)
+    layout.CHAMPION.unlink()  # so that it follows the registry
+    evaluate(params, task)
+    assert document.read_evidence(params)["comparison"] == again["comparison"]
 
 
 @pytest.mark.slow

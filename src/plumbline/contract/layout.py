@@ -25,6 +25,7 @@ DRIFT_PAGE = Path("reports/drift.html")
 REGISTRATION = Path("reports/registration.json")
 CHECKPOINTS = Path(".plumbline/checkpoints")
 DOWNLOADS = Path(".plumbline/downloads")
+MEASURED = Path(".plumbline/measured")
 TEMPORARY = ".aside"  # ends the names of temporary files and folders, which DVC and git ignore
 
 CONTROL = "control."  # begins the name of a candidate that is trained on shuffled answers

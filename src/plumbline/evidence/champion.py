@@ -42,6 +42,16 @@ class ChampionModel:
     # Of params, data and code since it was made; None where the registry does not have those.
     changes: Mapping[str, Any] | None
 
+    @property
+    def renames(self) -> Mapping[str, str]:
+        """The new names of classes that were renamed since it was made, by their old ones."""
+        renames: Mapping[str, str] = self.changes["data"]["renames"] if self.changes else {}
+        return renames
+
+    def describe_answers(self) -> dict[str, Any]:
+        """Describe all that its answers depend on."""
+        return {"bundle": self.bundle, "renames": dict(self.renames)}
+
 
 def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> ChampionModel | None:
     """Load the champion that champion.json names, else the one that the registry has now.

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, StaleEvidenceError
-from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate
 from plumbline.contract.task import Task
@@ -66,7 +65,7 @@ def build_evidence(
         "bundles": subjects.bundles,
         "digests": _collect_digests(subjects, winner),
         "lineage": subjects.lineage,
-        "hardware": _describe_hardware(exhibits.candidates),
+        "hardware": _describe_hardware(exhibits.candidates, exhibits.machine),
     }
 
 
@@ -87,7 +86,7 @@ def build_failure(params: Params, task: Task[Params], reason: str) -> dict[str, 
 
 def seal_evidence(evidence: dict[str, Any]) -> dict[str, Any]:
     """Return `evidence` with a digest of everything in it."""
-    return evidence | {"seal": _compute_seal(evidence)}
+    return evidence | {"seal": compute_seal(evidence)}
 
 
 def read_evidence(params: Params) -> dict[str, Any]:
@@ -115,7 +114,7 @@ def read_sealed_evidence() -> dict[str, Any]:
             f"{layout.EVIDENCE}: evidence format {evidence.get('format')!r}, "
             f"this version reads {FORMAT}; {REMEDY}"
         )
-    if evidence.get("seal") != _compute_seal(evidence):
+    if evidence.get("seal") != compute_seal(evidence):
         raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
     return evidence
 
@@ -181,14 +180,16 @@ def _collect_notes(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
     return notes
 
 
-def _describe_hardware(candidates: Sequence[Candidate]) -> dict[str, Any]:
-    """Describe the machine of the evaluation, and with what each candidate was trained.
+def _describe_hardware(
+    candidates: Sequence[Candidate], machine: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Describe the machine that measured, and with what each candidate was trained.
 
     A bundle that no stage trained, as in the selftest, does not say.
     """
     paths = {candidate.name: locate_hardware(candidate.bundle) for candidate in candidates}
     trainings = {name: read_json(path) for name, path in paths.items() if path.exists()}
-    return {"evaluation": describe_machine(), "trainings": trainings}
+    return {"evaluation": machine, "trainings": trainings}
 
 
 def _collect_digests(subjects: "Subjects", winner: Candidate) -> dict[str, str]:
@@ -219,7 +220,8 @@ def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
         )
 
 
-def _compute_seal(evidence: Mapping[str, Any]) -> str:
+def compute_seal(evidence: Mapping[str, Any]) -> str:
+    """Compute the digest of everything in a document but its seal."""
     content = {key: value for key, value in evidence.items() if key != "seal"}
     text = json.dumps(content, sort_keys=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

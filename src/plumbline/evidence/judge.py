@@ -37,7 +37,7 @@ class Judgement:
 def judge(measured: Measurements, params: Params) -> Judgement:
     """Ask every gate and decide the verdict; it depends on nothing else."""
     metric = measured.scores.metric
-    candidates = [_read_candidate(measured, params, name) for name in params.candidates]
+    candidates = [read_candidate(measured, params, name) for name in params.candidates]
     choice = choose(candidates, metric, params.evaluation)
     ordered = put_first(choice, candidates)
     facts = (measured.data, measured.scores, measured.champion, measured.runtime)
@@ -126,7 +126,7 @@ def summarise_verdict(
     return f"{said} {change}".rstrip()
 
 
-def _read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:
+def read_candidate(measured: Measurements, params: Params, name: str) -> Candidate:
     """Read what was measured of a candidate; of several seeds the median is found again."""
     table = measured.scores.scores
     latency = dict(measured.runtime.cost[name])

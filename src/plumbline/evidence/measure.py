@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.steps import announce
@@ -35,6 +36,7 @@ class Exhibits:
     golden: Mapping[str, Any]  # inputs, params and outputs that the packaged model must repeat
     reference: "pd.DataFrame"  # answers that drift is measured against
     flips: Mapping[str, Any] | None  # the validation examples that winner or champion alone has won
+    machine: Mapping[str, Any]  # that measured
 
 
 def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhibits]:
@@ -59,7 +61,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     scores = _list_candidate_scores(candidates)
     for name, other in form_scores.items():
         scores["form", name_answers(winner.name, name), "test"] = other
-    for name, baseline in subjects.baselines.items():
+    for name, baseline in task.scoring.build_baselines(params, layout.EXAMPLES).items():
         scores["baseline", name, "test"] = score_split(task, "test", baseline)
     controls = {}
     for name in params.control.candidates:
@@ -68,7 +70,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
         controls[name] = opened.score_split(task, "test")
         scores["control", control, "test"] = controls[name]
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
-    champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
+    champion, flips = measure_champion(subjects, winner, predictor, inputs, scores, task)
     on_test = [one for (_, _, split), one in scores.items() if split == "test"]
     test_rows = check_rows(subjects.manifest, "test", on_test)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
@@ -93,6 +95,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
         golden=golden,
         reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
         flips=flips,
+        machine=describe_machine(),
     )
     return Measurements(subjects.data, table, champion, facts), exhibits
 
@@ -128,7 +131,7 @@ def measure_candidate(
         seeds,
         task.metric,
         latency_ms=latency_ms,
-        history=_read_history(locate_curve(shipped)),
+        history=read_history(locate_curve(shipped)),
         num_bytes=bundle.num_bytes(layout.locate_bundle(shipped)),
     )
     return candidate, recordings[shipped]
@@ -146,7 +149,7 @@ def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]
     return scores
 
 
-def _measure_champion(
+def measure_champion(
     subjects: Subjects,
     winner: Candidate,
     predictor: Predictor,
@@ -156,16 +159,20 @@ def _measure_champion(
 ) -> tuple[ChampionFacts | None, dict[str, Any] | None]:
     """Add the champion's scores of test; return what is known of it, and what it won and lost.
 
-    Rows of the test split are not listed: who knows them can learn them by heart.
+    Where it is the winner again, it has the winner's scores. Rows of the test split are not listed:
+    who knows them can learn them by heart.
     """
     champion = subjects.champion
     if champion is None:
         return None, None
-    announce("scores the champion")
-    renames = champion.changes["data"]["renames"] if champion.changes else {}
-    guarded = guard_champion(champion, renames)
-    test = guarded.score_split(task, "test")
-    validation = guarded.score_split(task, "validation")
+    is_winner = champion.bundle == subjects.bundles[winner.bundle]
+    guarded = guard_champion(champion)
+    if is_winner and not champion.renames:
+        test, validation = winner.test, winner.validation
+    else:
+        announce("scores the champion")
+        test = guarded.score_split(task, "test")
+        validation = guarded.score_split(task, "validation")
     scores["champion", CHAMPION, "test"] = test
     differing = measure_disagreement((winner.test, test), (predictor, guarded), subjects.inputs)
     facts = ChampionFacts(
@@ -176,14 +183,15 @@ def _measure_champion(
         lag=champion.lag,
         changes=champion.changes,
         **differing,
-        is_winner=champion.bundle == subjects.bundles[winner.bundle],
+        is_winner=is_winner,
     )
     ids = subjects.manifest.loc[subjects.manifest["split"] == "validation", "id"].tolist()
     flips = find_flips(ids, inputs, winner.validation, validation, task.metric.row_metric)
     return facts, flips
 
 
-def _read_history(path: Path) -> "pd.DataFrame | None":
+def read_history(path: Path) -> "pd.DataFrame | None":
+    """Read the curve of a training; None where it has no epochs."""
     import pandas as pd
 
     if not path.exists():

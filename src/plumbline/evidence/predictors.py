@@ -144,14 +144,14 @@ def open_bundle(
     return GuardedPredictor(title, remedy, load)
 
 
-def guard_champion(champion: ChampionModel, renames: Mapping[str, str]) -> GuardedPredictor:
+def guard_champion(champion: ChampionModel) -> GuardedPredictor:
     """Guard the champion's predictor, which is loaded already.
 
-    It answers a class of `renames` by its new name: else it would be wrong on every row of it.
+    It answers a class that was renamed by its new name: else it would be wrong on every row of it.
     """
     title = f"champion (version {champion.version})"
     remedy = f"`plumbline rollback {champion.model}` brings back the one before"
-    return GuardedPredictor(title, remedy, lambda: champion.predictor, renames)
+    return GuardedPredictor(title, remedy, lambda: champion.predictor, champion.renames)
 
 
 def score_split(task: Task[Any], split: str, predictor: Predictor) -> Scores:

@@ -7,10 +7,12 @@ what was read from there, by evaluate as by who verifies evidence.
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from plumbline.contract import layout
 from plumbline.contract.records import Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.evidence.scores import ScoreTable, read_scores
@@ -89,7 +91,9 @@ def store_measurements(measured: Measurements) -> tuple[dict[str, Any], Measurem
     return facts, read_measurements(facts, measured.scores.metric)
 
 
-def read_measurements(facts: Mapping[str, Any], metric: Metric) -> Measurements:
+def read_measurements(
+    facts: Mapping[str, Any], metric: Metric, predictions: Path = layout.PREDICTIONS
+) -> Measurements:
     """Read measurements from evidence.json and predictions.parquet.
 
     ValueError or LookupError where that is not what `store_measurements` returned and wrote,
@@ -100,7 +104,7 @@ def read_measurements(facts: Mapping[str, Any], metric: Metric) -> Measurements:
         champion = _read(ChampionFacts, champion | {"changes": facts["changes"]})
     return Measurements(
         data=_read(DataFacts, facts["data"]),
-        scores=read_scores(facts, metric),
+        scores=read_scores(facts, metric, predictions),
         champion=champion,
         runtime=_read(RuntimeFacts, facts),
     )

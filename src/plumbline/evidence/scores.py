@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -75,15 +76,15 @@ class ScoreTable:
             pd.concat(parts, ignore_index=True).to_parquet(path, index=False)
 
 
-def read_scores(facts: Mapping[str, Any], metric: Metric) -> ScoreTable:
-    """Read what `ScoreTable.write` wrote; `facts` has its metrics and bound.
+def read_scores(facts: Mapping[str, Any], metric: Metric, path: Path) -> ScoreTable:
+    """Read from `path` what `ScoreTable.write` wrote; `facts` has its metrics and bound.
 
     EvidenceError where rows are missing, or a mean is not that of the rows.
     """
     import pandas as pd
 
     manifest = Manifest(layout.MANIFEST).read_held_out()
-    table = pd.read_parquet(layout.PREDICTIONS)
+    table = pd.read_parquet(path)
     bound = Bound(**facts["bound"])
     scores: dict[Key, Scores] = {}
     groups: Any = table.groupby(KEYS, sort=False)
@@ -91,9 +92,7 @@ def read_scores(facts: Mapping[str, Any], metric: Metric) -> ScoreTable:
         filled = rows.drop(columns=KEYS).dropna(axis="columns", how="all")
         columns = {str(column): filled[column].to_numpy() for column in filled}
         if not np.array_equal(columns["id"], manifest.loc[manifest["split"] == split, "id"]):
-            raise EvidenceError(
-                f"{layout.PREDICTIONS}: {name} did not answer every {split} row; {REMEDY}"
-            )
+            raise EvidenceError(f"{path}: {name} did not answer every {split} row; {REMEDY}")
         if kind == "bound":
             bound = replace(bound, limit=columns[metric.name])
             continue

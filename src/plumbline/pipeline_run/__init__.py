@@ -1,5 +1,6 @@
 """What `plumbline run` does before and after DVC: all that DVC does not notice, or does not say."""
 
+import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,8 @@ def run(request: RunRequest) -> int:
     with lock_run(), _pass_on_sigterm():
         dvc_lock.check_files()
         local_files.require_local_models()
+        if request.force:
+            shutil.rmtree(layout.MEASURED, ignore_errors=True)  # all is measured again
         with deliver_meanwhile():
             try:
                 reproduce(request)

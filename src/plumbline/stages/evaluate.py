@@ -17,8 +17,10 @@ from plumbline.contract.task import Task
 from plumbline.evidence import document, tracked_metrics, validation_only
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import judge
+from plumbline.evidence.kept import keep
 from plumbline.evidence.measure import Exhibits, measure
 from plumbline.evidence.records import store_measurements
+from plumbline.evidence.restoring import restore
 from plumbline.evidence.withholding import is_withheld, withhold_figures
 from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
@@ -48,7 +50,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
     try:
         announce("reads the data and what is compared")
         subjects = gather(params, task)
-        measured, exhibits = measure(subjects, task)
+        measured, exhibits = restore(subjects, task) or measure(subjects, task)
         facts, recorded = store_measurements(measured)
         announce("asks the gates")
         judgement = judge(recorded, params)
@@ -56,6 +58,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
         _write_exhibits(exhibits)
         evidence = document.build_evidence(facts, judgement, subjects, exhibits, task)
         evidence = _write_reports(evidence, params, exhibits, task)
+        keep(subjects, facts, measured, exhibits)
     except PlumblineError as error:
         _write_failure(params, task, str(error))
         raise
