@@ -119,11 +119,7 @@ def test_a_model_of_the_hub_is_pinned_and_comments_stay(hub: None, params: Path)
     ("files", "config", "reason"),
     [
         ({"pytorch_model.bin": DIGEST, "spm.model": None}, CONFIG, "no tokenizer.json and no mod"),
-        (
-            {"model.safetensors.index.json": None, "tokenizer.json": None},
-            CONFIG,
-            "the weights are in several files",
-        ),
+        ({"model.safetensors.index.json": None, "tokenizer.json": None}, CONFIG, "several files"),
         (FILES, {"model_type": "t5"}, "model_type 't5' cannot be fine-tuned"),
         (None, CONFIG, "hf://org/name: cannot be fetched"),
     ],

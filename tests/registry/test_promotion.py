@@ -50,15 +50,9 @@ from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.reader import addresses, find_version, open_version
 from plumbline.terminal import console
 
-KEEP, REFUSE, OTHER_BUNDLE = (
-    "4",
-    "5",
-    "6",
-)  # versions beside 1, 2 and 3, of which each may replace the one before
+KEEP, REFUSE, OTHER_BUNDLE = "456"  # beside 1, 2 and 3, of which each may replace the one before
 NUM_REGISTERED = 6  # entries before the first decision
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
+pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
 
 @pytest.fixture(scope="module")
