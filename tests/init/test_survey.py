@@ -72,11 +72,16 @@ def test_a_text_of_one_word_or_without_blanks_is_guessed_by_the_name_of_its_colu
 
 
 def test_columns_that_cannot_be_told_apart_are_listed(tmp_path: Path) -> None:
-    rows = [row | {"team": str(number % 4)} for number, row in enumerate(make_rows())]
+    rows = [
+        {"queue": row["queue"], "request": row["body"], "team": str(number % 4)}
+        | {"answer": f"we look at parcel {number}", "price": f"{number} €"}
+        for number, row in enumerate(make_rows())
+    ]
     message = refuse(write_csv(tmp_path / "a.csv", rows))
-    assert "several columns can be the label" in message
-    assert "'queue' (3 values in 60 rows" in message
-    assert "'team' (4 values" in message
+    for role, column in (("text", "answer' (60"), ("label", "queue' (3"), ("label", "team' (4")):
+        assert f"several columns can be the {role}" in message  # both at once
+        assert f"{column} values in 60 rows" in message
+    assert "price" not in message  # no words
     assert "--label COLUMN" in message
 
 
@@ -233,10 +238,7 @@ def test_columns_that_say_yes_or_no_are_a_label_each(tmp_path: Path) -> None:
     assert survey.has_label_sets
     assert survey.label_sets[("billing", "login")] == 10
     assert inspect_file(path, None, ["login"]).classes == {"0": 30, "1": 30}
-
-
-def test_two_such_columns_may_be_one_label_and_a_mark(tmp_path: Path) -> None:
-    path = write_flags(tmp_path / "a.csv", ["login", "billing"])
+    path = write_flags(tmp_path / "b.csv", ["login", "billing"])  # two: a label and a mark?
     assert "or each of several that say 1 or 0: --label A --label B" in refuse(path)
     assert inspect_file(path, None, ["login", "billing"]).classes == {"login": 30, "billing": 20}
 

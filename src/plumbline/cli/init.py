@@ -70,8 +70,8 @@ def init_repository(
     if made.survey.num_decoded:
         print_plain(
             f"  {made.survey.num_decoded:,} rows are not UTF-8, and are read as Windows-1252; "
-            "`make run` refuses more than 5 % of such rows: convert the file to UTF-8, or, where "
-            "the texts look right, add encoding to validation.warnings"
+            "`make run` refuses more than 5 % of such rows: convert the file, as by `iconv -f "
+            "WINDOWS-1252 -t UTF-8 FILE > NEW`, or add encoding to validation.warnings"
         )
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")

@@ -69,7 +69,7 @@ def tune(
     with explain_stop("tune: interrupted; run the same command again to continue"):
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, _print_trial)
-    _print_result(result, candidate)
+    _print_result(result, candidate, "" if apply else ", which --apply writes")
     if apply:
         _apply(candidate, result.proposed)
 
@@ -87,7 +87,7 @@ def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
     print_plain(f"{begin}: {result}")
 
 
-def _print_result(result: "SearchResult", candidate: str) -> None:
+def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:
     from plumbline.tuning.params_edit import format_scalar
 
     name = f"validation {result.metric}"
@@ -96,7 +96,7 @@ def _print_result(result: "SearchResult", candidate: str) -> None:
         print_plain(f"  params.yaml as it is: {result.shipped:.4f}")
     if result.mean is not None:
         print_plain(f"  the best values with other seeds: mean {result.mean:.4f}")
-    print_plain(f"candidates.{candidate} in {layout.PARAMS}:")
+    print_plain(f"candidates.{candidate} in {layout.PARAMS}{remark}:")
     for key, value in result.proposed.items():
         print_plain(f"  {key}: {format_scalar(value)}")
 

@@ -38,7 +38,7 @@ class ColumnProfile:
             return
         self.num_filled += 1
         self.num_chars += len(value)
-        self.num_words += len(value.split())
+        self.num_words += sum(any(map(str.isalpha, word)) for word in value.split())  # no prices
         if value in self.values or len(self.values) < MAX_VALUES:
             self.values[value] += 1
 

@@ -90,13 +90,7 @@ def inspect_file(
     DataError where the file cannot be read or a column cannot be told from the others.
     """
     columns = read_columns(path)
-    names = _choose_labels(columns, labels, text)
-    if separator and len(names) > 1:
-        raise DataError(
-            f"{path}: --label-separator {separator}: each of {', '.join(names)} is one label; name "
-            "one column with --label"
-        )
-    text = _choose_text(columns, text, names)
+    text, names = _choose_columns(columns, text, labels, separator)
     if text in names:
         raise DataError(f"{path}: {text} is named as text and as label; name another column")
     if not labels:
@@ -121,18 +115,22 @@ def inspect_file(
     )
 
 
-def _choose_labels(columns: FileColumns, wanted: Sequence[str], text: str | None) -> list[str]:
-    if wanted:
-        return [_require_column(columns, name, "--label") for name in wanted]
-    guess = guess_labels(columns, text)
-    return guess or _refuse_to_guess(columns, columns.list_possible_labels(text), "label")
-
-
-def _choose_text(columns: FileColumns, wanted: str | None, labels: Sequence[str]) -> str:
-    if wanted is not None:
-        return _require_column(columns, wanted, "--text")
-    possible = columns.list_possible_texts(labels)
-    return guess_text(possible) or _refuse_to_guess(columns, possible, "text")
+def _choose_columns(
+    columns: FileColumns, text: str | None, labels: Sequence[str], separator: str | None
+) -> tuple[str, list[str]]:
+    named = [_require_column(columns, name, "--label") for name in labels]
+    names = named or guess_labels(columns, text)
+    if separator and len(names) > 1:
+        raise DataError(
+            f"{columns.path}: --label-separator {separator}: each of {', '.join(names)} is one "
+            "label; name one column with --label"
+        )
+    texts = columns.list_possible_texts(names)
+    chosen = guess_text(texts) if text is None else _require_column(columns, text, "--text")
+    if names and chosen is not None:
+        return chosen, names
+    unclear = {} if names else {"label": columns.list_possible_labels(text)}
+    _refuse_to_guess(columns, unclear | ({} if chosen else {"text": texts}))
 
 
 def _require_column(columns: FileColumns, name: str, option: str) -> str:
@@ -147,12 +145,13 @@ def _require_column(columns: FileColumns, name: str, option: str) -> str:
     return name
 
 
-def _refuse_to_guess(columns: FileColumns, possible: list[str], role: str) -> NoReturn:
-    shown = columns.describe(possible or columns.profiles)
-    problem = "several columns can be" if possible else "no column can be"
-    raise DataError(
-        f"{columns.path}: {problem} the {role} ({MEANINGS[role]}):\n  {shown}\n{NAMING[role]}"
-    )
+def _refuse_to_guess(columns: FileColumns, unclear: dict[str, list[str]]) -> NoReturn:
+    parts = []
+    for role, possible in unclear.items():
+        shown = columns.describe(possible or columns.profiles)
+        problem = "several columns can be" if possible else "no column can be"
+        parts.append(f"{problem} the {role} ({MEANINGS[role]}):\n  {shown}\n{NAMING[role]}")
+    raise DataError(f"{columns.path}: " + "\n".join(parts))
 
 
 def _check_header(path: Path, label: ColumnProfile) -> None:

@@ -31,7 +31,7 @@ class ScoringRequest:
     # Inputs of the model, and the columns of the file that hold them; others are found by name.
     inputs: Mapping[str, str] = field(default_factory=dict)
     # What to do about an input {name} whose column is missing.
-    remedy: str = "say which one it is: --column {name}=COLUMN"
+    remedy: str = "say which one it is: --column '{name}=COLUMN'"
 
     def check_output(self) -> None:
         """Raise ParamsError for an output that cannot be written, or that may not be replaced."""

@@ -55,8 +55,8 @@ def build_absent_error(address: VersionAddress) -> AbsentVersionError:
 def build_unreadable_error(address: VersionAddress, reason: str) -> RegistryError:
     """The error for a registry that does not answer, or not in a way that can be understood."""
     return RegistryError(
-        f"{address}: {describe_registry()} cannot be read ({reason}). Try `plumbline doctor`; if "
-        "nothing was registered yet, train and register a version with `dvc repro`"
+        f"{address}: {describe_registry()} cannot be read ({reason}). It is that of this "
+        "folder, or of MLFLOW_TRACKING_URI; `make run` makes one, `plumbline doctor` looks at it"
     )
 
 

@@ -35,8 +35,8 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
     ),
     "encoding": (
         "Rows with bytes that are not UTF-8",
-        "convert the source to UTF-8 (iconv -f ENCODING -t UTF-8, with the encoding "
-        "that it was written in: bytes do not say which), or add encoding to validation.warnings",
+        "convert the source (`iconv -f ENCODING -t UTF-8 FILE > NEW`; bytes do not say which), or, "
+        "if reports/validation.html shows the right letters, add encoding to validation.warnings",
     ),
     "truncated": (
         "Texts cut at data.policies.max_chars",
