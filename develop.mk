@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: docs site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
+.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -66,6 +66,9 @@ bench-signals: setup  ## how many times faster than real time signal extraction 
 docs: setup  ## write the generated pages of docs/reference, then build the site
 	@python -m docs.reference
 	@$(MAKE) --no-print-directory site
+
+pictures: setup  ## draw docs/images/{terminal,report,mlflow,serving}.png from a run of the recipe quick; takes chromium
+	@python -P docs/pictures.py
 
 site: build/site-venv/ready  ## build the site from docs/ into build/site; a link that leads nowhere is an error
 	@build/site-venv/bin/sphinx-build --quiet --fail-on-warning --nitpicky -d build/site-doctrees docs build/site && echo build/site/index.html
