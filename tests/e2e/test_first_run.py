@@ -59,43 +59,14 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def test_make_run_ends_with_all_one_needs_to_know(clone: Checkout) -> None:
     said = clone.first  # type: ignore[attr-defined]
-    for part in (
-        "linear",
-        "minilm",
-        "majority",
-        "promote",
-        "reports/report.html",
-        "make ui",
-        "plumbline predict",
-    ):
-        assert part in said, f"{part} is missing in:\n{said}"
+    parts = ("minilm", "majority", "promote", "reports/report.html", "make ui", "plumbline predict")
+    assert [part for part in parts if part not in said] == []
     assert json.loads((clone.path / "reports/registration.json").read_text())["version"] == "1"
     assert (
         "python' -P -m plumbline.ci.lockfile"
         in clone.run("git", "config", "merge.dvc-lock.driver").stdout
     )
     assert "Traceback" not in said
-
-
-def test_again_there_is_nothing_to_do(clone: Checkout) -> None:
-    before = (clone.path / "dvc.lock").read_bytes()
-    assert "promote" in clone.run("make", "run").stdout
-    assert (clone.path / "dvc.lock").read_bytes() == before
-    assert "Data and pipelines are up to date" in clone.run("dvc", "status").stdout
-
-
-def test_the_page_on_mlflow_names_the_runs_of_stages(clone: Checkout) -> None:
-    code = f"""import mlflow
-mlflow.set_tracking_uri("sqlite:///{clone.path}/mlruns/mlflow.db")
-asked = "tags.`plumbline.stage` LIKE '%' AND tags.`plumbline.stage` != 'tune'"
-runs = mlflow.search_runs(filter_string=asked, search_all_experiments=True)
-print(*(name.split()[0] for name in runs["tags.mlflow.runName"]))
-print(*(column for column in runs if column.startswith("metrics.")))"""
-    runs, metrics = clone.run("python", "-W", "ignore", "-c", code).stdout.splitlines()
-    page = (ROOT / "docs/reference/mlflow.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"(?m)^\| `(\w+)(?: CANDIDATE)?` \|", page)) == set(runs.split())
-    for prefix in re.findall(r"`([a-z]+/)(?:\.\.\.|NAME)`", page):
-        assert f" metrics.{prefix}" in f" {metrics}", prefix
 
 
 @pytest.mark.parametrize("command", commands(), ids=lambda command: " ".join(command))

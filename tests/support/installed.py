@@ -2,11 +2,11 @@
 
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
 from tests.support.made_once import make_once
-from tests.support.other_plumbline import unpack
 
 from plumbline.init import wheel
 
@@ -17,15 +17,21 @@ def build_once(factory: pytest.TempPathFactory, worker_id: str) -> Path:
     return built
 
 
-def unpack_once(factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Return a folder with what is in that wheel, which Python can import."""
-    built = build_once(factory, worker_id)
-    return make_once(factory, worker_id, "unpacked-wheel", lambda folder: unpack(built, folder))
-
-
 def install_wheel(built: Path, site: Path) -> Path:
     """Install a wheel into the folder `site`, without what it depends on."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
     command += ["--disable-pip-version-check", "--no-compile", "--target", str(site), str(built)]
     subprocess.run(command, check=True, capture_output=True)
     return site
+
+
+def make_environment(folder: Path, built: Path) -> Path:
+    """Install the wheel alone; the locked packages are those of this Python."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    command = [sys.executable, "-m", "pip", "--python", str(folder / "bin/python"), "install"]
+    command += ["--quiet", "--no-deps", "--no-index", str(built)]
+    subprocess.run(command, check=True)
+    (site,) = folder.glob("lib/python*/site-packages")
+    # A path in a .pth adds the packages, but not what is installed there in editable form.
+    (site / "packages.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder

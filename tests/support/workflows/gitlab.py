@@ -23,7 +23,7 @@ PREDEFINED += ",CI_PROJECT_ID,GITLAB_USER_LOGIN,GITLAB_USER_EMAIL,CI_MERGE_REQUE
 MAKE = """#!/bin/sh
 [ -e .venv ] || (cd "{root}" && PYTHONPATH="{root}" "{python}" -c '
 from pathlib import Path; from tests.support.workflows import runner
-runner._link_environment(Path("'"$OLDPWD"'"))')
+runner.link_environment(Path("'"$OLDPWD"'"))')
 exec "{make}" "$@"
 """
 

@@ -217,7 +217,7 @@ class Run:
                 # Of main's last commit, which is what events name here.
                 _git("clone", "--quiet", *depth, url, str(work))
             case "actions/setup-python":
-                _link_environment(work)
+                link_environment(work)
             case "actions/upload-artifact":
                 found = [path for line in given["path"].split() for path in work.glob(line)]
                 if not found:
@@ -260,7 +260,7 @@ def _refuse_others(said: Mapping[str, Any], known: set[str]) -> None:
         pytest.fail(f"{said.get('name')}: {sorted(others)} are not known here")
 
 
-def _link_environment(work: Path) -> None:
+def link_environment(work: Path) -> None:
     """Let `make setup` find this very environment, as if it had installed it."""
     venv = work / ".venv"
     (venv / "bin").mkdir(parents=True)
