@@ -16,6 +16,7 @@ def sealed(tmp_path: Path) -> Path:
     folder = tmp_path / "model"
     folder.mkdir()
     (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
+    (folder / "weights.json").chmod(0o600)  # as safetensors writes it
     bundle.seal(folder, TASK, "closed")
     return folder
 
@@ -24,6 +25,7 @@ def test_it_answers(sealed: Path) -> None:
     assert bundle.load(sealed).predict({"x": [0.0, 1.0]}) == {"y": [1.0, 3.0]}
     assert bundle.verify(sealed)["candidate"] == "closed"
     assert not list(sealed.rglob("__pycache__"))
+    assert len({path.stat().st_mode for path in sealed.iterdir()}) == 1  # for an image's user
 
 
 def test_the_digest_is_of_content_alone(sealed: Path, tmp_path: Path) -> None:

@@ -36,12 +36,8 @@ def doubling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, T
 
 
 def test_the_page_names_all_files_of_a_task() -> None:
-    parts = (
-        "params",
-        "predictor",
-        "task",
-        *(f"{part}/__init__" for part in ("data", "expectations", "models", "scoring")),
-    )
+    parts = [f"{part}/__init__" for part in ("data", "expectations", "models", "scoring")]
+    parts += ["params", "predictor", "task"]
     assert set(FILES) == {f"src/tasks/doubling/{part}.py" for part in parts}
 
 

@@ -1,5 +1,6 @@
 """A repository made by an older plumbline, edited by its user, comes to the installed one."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.init import upgrade
 from plumbline.init.answers import read_record
+from plumbline.init.repository_files import list_parts
 
 pytestmark = pytest.mark.slow
 
@@ -131,16 +133,17 @@ def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> 
     with pytest.raises(PlumblineError, match="no part 'x'; there are: docker, gitlab, kubernetes"):
         upgrade.upgrade_repository(Path(), parts=["x"])
     before = Path("requirements.lock").read_bytes()
-    added = CliRunner().invoke(app, ["upgrade", "--add", "slurm", "--add", "docker"])
-    assert added.exit_code == 0, added.output
-    for page in ("images", "operate"):
-        assert f"plumbline docs {page}" in added.output
+    added = CliRunner().invoke(app, ["upgrade", *(f"--add={part}" for part in list_parts(ROOT))])
+    pages = set(re.findall("plumbline docs (.+)", added.output))
+    assert len(pages) == 5
+    assert pages <= {path.stem for path in ROOT.glob("docs/**/*.md")}
     assert git("diff", "--name-only") == ""
     git("commit", "--quiet", "--message", "Add parts")
     assert {path.name for path in Path("docker").iterdir()} >= {"serve.Dockerfile", "compose.yaml"}
     assert Path("deploy/slurm/pipeline.sh").stat().st_mode & 0o111
     assert Path("requirements.lock").read_bytes() == before
-    assert read_record(Path()).answers["parts"] == ["docker", "slurm"]
+    assert "MODEL=models:/router@champion" in Path("docker/secrets.sh").read_text()
+    assert read_record(Path()).answers["parts"] == list_parts(ROOT)
     Path("notes.txt").write_text("of the user")
     assert "here already" in CliRunner().invoke(app, ["upgrade", "--add", "docker"]).output
     assert git("diff", "--cached", "--name-only") == ""

@@ -18,7 +18,6 @@ def seal(
 ) -> str:
     """Copy the task's predictor into `folder`, record what is in it, return the bundle's digest.
 
-    A model that has optional outputs of the task names them under `outputs` in its config.json.
     `source` says how the files were read that it learned from (`Params.describe_source`).
     """
     for name, path in list_code(task.predictor).items():
@@ -36,14 +35,15 @@ def seal(
     if source:
         sealed["source"] = dict(source)
     write_json(folder / SEAL, sealed)
+    for name in names:  # safetensors writes files that other users, such as an image's, cannot read
+        (folder / name).chmod((folder / SEAL).stat().st_mode)
     verify(folder)
     return digest(folder)
 
 
 def _choose_outputs(signature: Signature, folder: Path) -> Signature:
-    """Return `signature` with the outputs that the model in `folder` has, all of them required."""
-    path = folder / CONFIG
-    config = read_json(path) if path.exists() else {}
+    """Return `signature` with the outputs that config.json in `folder` names, all required."""
+    config = read_json(folder / CONFIG) if (folder / CONFIG).exists() else {}
     named = config.get("outputs", []) if isinstance(config, dict) else []
     outputs = [
         replace(field, required=True)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from plumbline.init.upgrade import Upgrade
 
 EXAMPLE = "plumbline upgrade --check"
-PAGES = {"docker": "images", "kubernetes": "kubernetes", "slurm": "operate", "spark": "score"}
+PAGES = {"docker": "images", "slurm": "training-on-many-machines", "spark": "score"}  # or the part
 
 
 def upgrade(
@@ -26,9 +26,9 @@ def upgrade(
         list[str] | None,
         typer.Option(
             metavar="PART",
-            help="Only bring the files of a part, or of several: docker (images to train and to "
-            "serve, a tracking server), kubernetes (manifests), slurm (a batch job for `plumbline "
-            "run --submit`) or spark (the packages of `plumbline score --on spark`).",
+            help="Only bring the files of these parts: docker (images, a tracking server), "
+            "gitlab (CI/CD), kubernetes (manifests), slurm (a batch job for `plumbline run "
+            "--submit`) or spark (the packages of `plumbline score --on spark`).",
             show_default="none",
         ),
     ] = None,
@@ -54,7 +54,7 @@ def upgrade(
     if result.problem:
         print_plain(f"params.yaml is not valid for {result.new}: {result.problem}")
     for part in add or ():
-        print_plain(f"how to use {part}: plumbline docs {PAGES[part]}")
+        print_plain(f"how to use {part}: plumbline docs {PAGES.get(part, part)}")
     then = "  make run     # installs the new packages; all stages run again\n  make test\n"
     _print_next(result, "" if add else then)
 

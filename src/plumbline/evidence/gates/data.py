@@ -111,7 +111,7 @@ def check_leakage(question: GateQuestion) -> Ruling:
     )
     if _is_beyond(worst, limit):
         examples = "; ".join(worst.examples[:3])
-        return Ruling("fail", f"{reason}: {examples}", share, limit, interval)
+        return Ruling("fail", f"{reason}: {examples}".removesuffix(": "), share, limit, interval)
     if share > limit:
         reason += f": too few to tell whether that is more than {limit:.1%}"
     return Ruling("pass", reason, share, limit, interval)
