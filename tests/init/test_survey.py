@@ -78,11 +78,9 @@ def test_columns_that_cannot_be_told_apart_are_listed(tmp_path: Path) -> None:
         for number, row in enumerate(make_rows())
     ]
     message = refuse(write_csv(tmp_path / "a.csv", rows))
-    for role, column in (("text", "answer' (60"), ("label", "queue' (3"), ("label", "team' (4")):
-        assert f"several columns can be the {role}" in message  # both at once
-        assert f"{column} values in 60 rows" in message
+    for said in ("be the text", "'answer' (60 values", "be the label", "'team' (4", "--label COL"):
+        assert said in message  # both at once
     assert "price" not in message  # no words
-    assert "--label COLUMN" in message
 
 
 @pytest.mark.parametrize(("other", "role"), [("body", "label"), ("queue", "text")])
