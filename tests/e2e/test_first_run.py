@@ -69,6 +69,20 @@ def test_make_run_ends_with_all_one_needs_to_know(clone: Checkout) -> None:
     assert "Traceback" not in said
 
 
+def test_the_page_on_mlflow_names_the_runs_of_stages(clone: Checkout) -> None:
+    code = f"""import mlflow
+mlflow.set_tracking_uri("sqlite:///{clone.path}/mlruns/mlflow.db")
+asked = "tags.`plumbline.stage` LIKE '%' AND tags.`plumbline.stage` != 'tune'"
+runs = mlflow.search_runs(filter_string=asked, search_all_experiments=True)
+print(*(name.split()[0] for name in runs["tags.mlflow.runName"]))
+print(*(column for column in runs if column.startswith("metrics.")))"""
+    runs, metrics = clone.run("python", "-W", "ignore", "-c", code).stdout.splitlines()
+    page = (ROOT / "docs/reference/mlflow.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"(?m)^\| `(\w+)(?: CANDIDATE)?` \|", page)) == set(runs.split())
+    for prefix in re.findall(r"`([a-z]+/)(?:\.\.\.|NAME)`", page):
+        assert f" metrics.{prefix}" in f" {metrics}", prefix
+
+
 @pytest.mark.parametrize("command", commands(), ids=lambda command: " ".join(command))
 def test_every_command_of_the_readme(clone: Checkout, command: list[str]) -> None:
     done = clone.run(*command)
