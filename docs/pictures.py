@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import which
-from urllib.error import URLError
 from urllib.request import urlopen
 
 from PIL import Image
@@ -51,7 +50,7 @@ def run_pipeline(clone: Path) -> str:
     """Clone the last commit, run the recipe quick there, and return what it printed."""
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     (clone / ".venv").symlink_to(ROOT / ".venv")
-    command = ["make", "--old-file=.venv/ready", "run", "RECIPE=quick"]
+    command = ["make", "--no-print-directory", "--old-file=.venv/ready", "run", "RECIPE=quick"]
     environment = {**os.environ, "COLUMNS": str(COLUMNS), "FORCE_COLOR": "1"}
     return subprocess.check_output(
         command, cwd=clone, env=environment, stderr=subprocess.STDOUT, text=True
@@ -103,10 +102,8 @@ def draw_mlflow(browser: Browser, clone: Path) -> None:
         page = open_page(browser, 840, 1)
         page.goto(f"{address}/#/models/ticket-router/versions/1")
         page.get_by_text("champion").first.wait_for()
+        page.get_by_role("button", name="Close").last.click()  # of MLflow's assistant
         page.wait_for_timeout(SETTLE_MS)
-        page.get_by_role("button", name="Close").last.click()
-        page.mouse.move(0, 0)
-        page.wait_for_timeout(1_000)
         save(page, "mlflow")
 
 
@@ -125,13 +122,11 @@ def draw_serving(browser: Browser, clone: Path) -> None:
 @contextmanager
 def serve(clone: Path, command: str) -> Iterator[str]:
     """Run a server in the clone, and give its address once it answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
+    with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    program, *arguments = command.split()
-    process = subprocess.Popen(
-        [sys.executable, ROOT / ".venv/bin" / program, *arguments, "--port", str(port)], cwd=clone
-    )
+    program, *arguments = f"{command} --port {port}".split()
+    typed = [ROOT / ".venv/bin" / program, *arguments]
+    process = subprocess.Popen(typed, cwd=clone, stdout=subprocess.DEVNULL)
     address = f"http://127.0.0.1:{port}"
     try:
         while True:
@@ -140,7 +135,7 @@ def serve(clone: Path, command: str) -> Iterator[str]:
             try:
                 urlopen(address).close()
                 break
-            except URLError:
+            except OSError:
                 time.sleep(1)
         yield address
     finally:
