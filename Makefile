@@ -62,6 +62,7 @@ $(READY): $(LOCKS) pyproject.toml
 	    echo "Get one: uv python install 3.12 (https://docs.astral.sh/uv), or the packages python3.12 and python3.12-venv of your"; \
 	    echo "system. Then run make again, or name it: make PYTHON=/path/to/python3.12 ..."; exit 2; } >&2
 	@$(if $(filter cpu,$(TORCH)),$(if $(HAS_CPU_BUILD),,echo "no CPU build of torch is locked for $(PLATFORM); run make TORCH=cuda ...: it needs no GPU" >&2; exit 2))
+	@echo "installing $$(cat $(LOCKS) | grep -c '^[a-z].*==') locked packages into $(VENV) (torch: $(TORCH)); the first time takes minutes"
 	@test -x $(BIN)/python || $(PYTHON) -m venv --clear $(VENV)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-user --target= --prefix "$(CURDIR)/$(VENV)" --root / \
 	  uv==$(UV_VERSION)
@@ -69,7 +70,6 @@ $(READY): $(LOCKS) pyproject.toml
 	@$(BIN)/uv venv --quiet --relocatable --allow-existing --python $(BIN)/python $(VENV) && echo 'seed = true' >> $(VENV)/pyvenv.cfg
 	@printf '#!/bin/sh\nexec "$$(dirname -- "$$(realpath -- "$$0")")/python" -m pip "$$@"\n' | tee $(BIN)/pip3 > $(BIN)/pip
 	@cd $(VENV)/lib/python*/site-packages && echo '$(FIND_PROGRAMS)' > find_programs.pth
-	@echo "installing $$(cat $(LOCKS) | grep -c '^[a-z].*==') locked packages into $(VENV) (torch: $(TORCH)); the first time takes minutes"
 	@$(BIN)/uv pip sync --python $(BIN)/python $(if $(CI),--quiet,$(shell [ -t 2 ] || echo --quiet)) --require-hashes $(WHEELS) $(LOCKS)
 	@$(BIN)/uv pip install --python $(BIN)/python --quiet --no-deps --no-build-isolation --editable .
 	@cd $(VENV)/lib/python*/site-packages && echo ../../../../src > new.pth && mv new.pth __editable__.plumbline-*.pth

@@ -49,13 +49,11 @@ def main(stage: str) -> int:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
     raise_on_signals()
-    if ranks.is_main():
-        show_steps(stage)
     escape_unencodable()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
-        with name_signal_as_cause():
+        with name_signal_as_cause(), show_steps(stage) if ranks.is_main() else nullcontext():
             _run(stage, arguments.candidate if has_candidate else None)
     except BaseException as error:
         code, message = _explain_end(error)

@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 from plumbline.cli import app
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.yaml_file import load_yaml
 
 # Libraries that take longer to import than the whole help takes to print.
 HEAVY = ("mlflow", "numpy", "pandas", "pyarrow", "pydantic", "ruamel.yaml", "sqlalchemy", "torch")
@@ -220,6 +221,22 @@ def test_recipes(checkout: Checkout) -> None:
         "not committed" in checkout.run("plumbline", "recipe", "banking77", "--use", code=1).stderr
     )
     assert "seed: 8" in (checkout.path / "params.yaml").read_text()
+    checkout.run("git", "checkout", "-q", "params.yaml")
+
+
+def test_a_recipe_for_generated_data_keeps_data_of_ones_own(checkout: Checkout) -> None:
+    checkout.replace("params.yaml", "source: generated ", "source: data/raw/own.csv ")
+    checkout.replace("params.yaml", "text: text", "text: body")
+    said = checkout.run("plumbline", "recipe", "quick", "--use", "--force").stdout
+    assert "is now the recipe quick, with your data, validation, evaluation, registry" in said
+    assert "`git checkout params.yaml` brings back the one that is committed" in said
+    params = load_yaml(checkout.path / "params.yaml")
+    assert params["data"]["source"] == "data/raw/own.csv"
+    assert params["data"]["columns"]["text"] == "body"
+    assert list(params["candidates"]) == ["linear"]
+    checkout.run("plumbline", "recipe", "quick", "--use")  # `make run RECIPE=quick` once more
+    said = checkout.run("plumbline", "recipe", "banking77", "--use", "--force").stdout
+    assert "with your" not in said
     checkout.run("git", "checkout", "-q", "params.yaml")
 
 

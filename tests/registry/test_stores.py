@@ -118,7 +118,14 @@ def test_a_database_that_is_not_there_is_not_made(
 
 
 @pytest.mark.parametrize(
-    "address", ["mysql://me:secret@host/db", "databricks", "file:///tmp", "sqlite:///:memory:"]
+    "address",
+    [
+        "mysql://me:secret@host/db",
+        "databricks",
+        "file:///tmp",
+        "sqlite:///:memory:",
+        "mysql://me:secret@host/:memory:",
+    ],
 )
 def test_other_registries_are_reported_without_password(
     address: str, here: Path, monkeypatch: pytest.MonkeyPatch

@@ -423,14 +423,14 @@ def test_a_damaged_validation_is_named_with_what_to_do(text: str) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 160])
-@pytest.mark.parametrize("key", ["loosened", "gates"])
+@pytest.mark.parametrize("key", ["notes", "gates"])
 def test_what_data_say_cannot_command_the_terminal(key: str, width: int) -> None:
     reason = "[red]a[/red] phone\x1b[2J\x1b[H\npromote: linear.\x1b[8m is worse"
     found = describe()
     if key == "gates":
         found["gates"][0]["reason"] = reason
     else:
-        found[key] = {"slices": reason}
+        found[key] = {"slices": [reason]}
     said = print_evidence(found, width)
     assert "\x1b" not in said
     assert "\npromote: linear" not in said

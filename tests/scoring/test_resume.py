@@ -86,7 +86,10 @@ def test_interrupted_it_says_how_to_resume(model: Model, several: Path, tmp_path
     process.send_signal(signal.SIGCONT)
     said = "".join(process.communicate(timeout=600))
     assert process.returncode == 130
-    assert said.strip() == "plumbline: interrupted; run the same command again to continue"
+    assert said.splitlines() == [
+        "score: answers the rows",
+        "plumbline: interrupted; run the same command again to continue",
+    ]
     assert "resuming after row" in model.run(several, tmp_path / "out.csv", "--bad-rows", "keep")
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import json
-import logging
 import shutil
 import sys
 from collections.abc import Callable
@@ -334,19 +333,14 @@ def test_metrics_are_equal_in_every_run_and_the_same_question_is_one_look(
 
 
 def test_a_limit_alone_measures_nothing_again(
-    checkout: Path,
-    params: TextParams,
-    task: Task,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
+    checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = read_json(layout.EVIDENCE)
     shown = {path.name: path.read_bytes() for path in layout.PLOTS.iterdir()}
-    monkeypatch.setattr(steps.log, "propagate", True)
-    caplog.set_level(logging.INFO, logger=steps.log.name)
     other = loosen(params)
-    evaluate(other, task)
-    assert "takes what the last evaluation measured" in caplog.text
+    with steps.show_steps("evaluate"):
+        evaluate(other, task)
+    assert "takes what the last evaluation measured" in capsys.readouterr().out
     evidence = document.read_evidence(other)
     told = {"params", "thresholds", "gates", "digests", "seal", "summary"}
     told |= {"loosened", "lineage"}

@@ -1,5 +1,6 @@
 """`plumbline recipe`: ready-made params.yaml files, of this folder and of plumbline."""
 
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.suggestion import suggest_nearest
+from plumbline.contract.yaml_file import load_yaml, open_editor
 from plumbline.init.differences import replace_pages
 from plumbline.init.repository_files import copy_task, ensure_task_folder, find_recipes
 from plumbline.process.files import write_aside, write_json
@@ -19,6 +21,9 @@ if TYPE_CHECKING:
 
 RECIPES = Path("recipes")
 SCHEMA = Path("params.schema.json")
+GENERATED = "generated"
+# What belongs to the data of a user, and not to the models that a recipe is about.
+OWN_SECTIONS = ("data", "validation", "evaluation", "registry")
 EXAMPLE = "plumbline recipe banking77 --use"
 
 
@@ -53,18 +58,47 @@ def show_recipe(
 def _use_recipe(path: Path, *, force: bool) -> None:
     from plumbline.contract.params_file import read_params
 
-    if not force and _has_uncommitted_changes(layout.PARAMS):
+    params = read_params(path, _load_params_class)
+    text, kept = _keep_own_data(_read_recipe(path))
+    if not force and _has_uncommitted_changes(layout.PARAMS, text):
         raise PlumblineError(
             f"{layout.PARAMS} has changes that are not committed; commit them, or run "
             f"`plumbline recipe {path.stem} --use --force`"
         )
-    params = read_params(path, _load_params_class)
     with write_aside(layout.PARAMS) as aside:
-        aside.write_text(_read_recipe(path), encoding="utf-8")
+        aside.write_text(text, encoding="utf-8")
+        read_params(aside, _load_params_class)  # the data may not fit the recipe
     if SCHEMA.exists():  # by which editors check and complete params.yaml
         write_json(SCHEMA, type(params).model_json_schema())
     ensure_task_folder(params.task)
-    print_plain(f"{layout.PARAMS} is now the recipe {path.stem}; `dvc repro` runs it")
+    said = f", with your {', '.join(kept)}" if kept else ""
+    print_plain(f"{layout.PARAMS} is now the recipe {path.stem}{said}; `dvc repro` runs it")
+    if run_git("ls-files", str(layout.PARAMS)).stdout.strip():
+        print_plain(f"`git checkout {layout.PARAMS}` brings back the one that is committed")
+
+
+def _keep_own_data(text: str) -> tuple[str, list[str]]:
+    """Write what params.yaml says of data of one's own into a recipe for generated data.
+
+    Returns the text, and the sections that were kept: none where the data are those of a recipe, or
+    of another task.
+    """
+    yaml = open_editor()
+    recipe = yaml.load(text)
+    try:
+        load_yaml(layout.PARAMS)  # refuses what may not be read
+        own = yaml.load(layout.PARAMS)
+        is_same_task, source = own["task"] == recipe["task"], own["data"]["source"]
+    except (OSError, ParamsError, KeyError, TypeError):
+        return text, []
+    shipped = [load_yaml(each)["data"].get("source") for each in find_recipes().values()]
+    if recipe["data"].get("source") != GENERATED or not is_same_task or source in shipped:
+        return text, []
+    kept = [section for section in OWN_SECTIONS if section in own]
+    recipe.update({section: own[section] for section in kept})
+    stream = StringIO()
+    yaml.dump(recipe, stream)
+    return stream.getvalue(), kept
 
 
 def _load_params_class(task: str) -> "type[Params]":
@@ -80,12 +114,12 @@ def _find_recipes() -> dict[str, Path]:
     return dict(sorted((find_recipes() | own).items()))
 
 
-def _has_uncommitted_changes(path: Path) -> bool:
-    """Whether replacing `path` would lose something that neither git nor a recipe has."""
+def _has_uncommitted_changes(path: Path, new: str) -> bool:
+    """Whether `new` in place of `path` loses something that neither git nor a recipe has."""
     if not path.exists() or not run_git("status", "--porcelain", str(path)).stdout.strip():
         return False
     text = path.read_text(encoding="utf-8", errors="replace")
-    return text not in map(_read_recipe, _find_recipes().values())
+    return text not in (new, *map(_read_recipe, _find_recipes().values()))
 
 
 def _read_recipe(path: Path) -> str:

@@ -88,8 +88,6 @@ def _show_verdict(*, as_json: bool) -> int:
     for failure in list_failures(withhold_figures(evidence)):
         for line in failure.lines:
             print_plain(f"  {line}")
-    for key, value in evidence.get("loosened", {}).items():
-        print_plain(f"  looser than the reference: {key} is {value}")
     return EXIT_CODES[evidence["verdict"]]
 
 

@@ -1,15 +1,12 @@
 """`plumbline score`: answer every row of a file of any size, or of all files of a folder."""
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.steps import announce, show_share, show_steps
 from plumbline.process.stop_signals import INTERRUPTED
 from plumbline.process.visible_text import show_line
 from plumbline.sources.addresses import get_scheme, hide_secrets
@@ -129,8 +126,9 @@ def _parse_columns(pairs: list[str]) -> dict[str, str]:
 def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
     from plumbline import scoring
 
-    with _show_progress() as watch:
-        done = scoring.score(copy, request, watch, _print_to_stderr)
+    with show_steps("score"):
+        announce("answers the rows")
+        done = scoring.score(copy, request, _show_rows, _print_to_stderr)
     rate = (done.num_rows - done.num_before) / done.seconds
     who = f"{copy.name} version {copy.version}"
     print_plain(
@@ -142,14 +140,21 @@ def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
 def _score_folder(copy: "CachedVersion", request: "ScoringRequest", on: str) -> None:
     from plumbline import scoring
 
-    with _show_progress(hidden=on != HERE) as watch:
-        engine = scoring.make_local_engine(watch) if on == HERE else scoring.make_spark_engine(on)
+    with show_steps("score"):
+        announce("answers the rows of all files")
+        here = on == HERE
+        engine = scoring.make_local_engine(_show_rows) if here else scoring.make_spark_engine(on)
         done = scoring.score_folder(copy, request, engine)
     kept = f"; {done.num_kept:,} of the files were scored before" if done.num_kept else ""
     print_plain(
         f"{hide_secrets(str(request.output))}: {done.num_files:,} files, {done.num_rows:,} rows by "
         f"{copy.name} version {copy.version}{kept}" + _describe_bad(done.num_bad, done.error_column)
     )
+
+
+def _show_rows(num_rows: int, share: float) -> None:
+    """Show how many rows are done, and the share of the input that they are."""
+    show_share(f"{num_rows:,} rows", share)
 
 
 def _describe_bad(num_bad: int, error_column: str) -> str:
@@ -160,25 +165,3 @@ def _describe_bad(num_bad: int, error_column: str) -> str:
 
 def _print_to_stderr(text: str) -> None:
     print(show_line(text), file=sys.stderr)
-
-
-@contextmanager
-def _show_progress(*, hidden: bool = False) -> Iterator[Callable[[int, float], None]]:
-    """Show a progress bar on stderr, where that is a terminal.
-
-    Gives a function to call with the number of rows done and the share of the input that they are.
-    """
-    columns = (
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.description}"),
-        TimeRemainingColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=hidden or not sys.stderr.isatty()) as progress:
-        bar = progress.add_task("reading", total=1.0)
-
-        def update_bar(rows: int, share: float) -> None:
-            progress.update(bar, completed=share, description=f"{rows:,} rows")
-
-        yield update_bar

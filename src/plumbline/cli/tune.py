@@ -6,7 +6,9 @@ import typer
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.steps import announce, show_steps
 from plumbline.process.files import write_aside
+from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import explain_stop, print_plain
 
 if TYPE_CHECKING:
@@ -54,24 +56,29 @@ def tune(
     See `plumbline docs tune`.
     """
     from plumbline.contract.loading import load_params, load_task
-    from plumbline.tuning import search
 
     params = load_params(layout.PARAMS)
     params.require_candidate(candidate)
-    options = search.SearchOptions(
-        num_trials=trials,
-        num_workers=workers,
-        timeout_s=timeout,
-        metric=metric,
-        storage=storage,
-        num_repeats=seeds,
-    )
-    with explain_stop("tune: interrupted; run the same command again to continue"):
+    hint = "tune: interrupted; run the same command again to continue"
+    with explain_stop(hint), show_steps("tune"):
+        announce("loads libraries and examples")
+        from plumbline.tuning import search
+
+        options = search.SearchOptions(
+            num_trials=trials,
+            num_workers=workers,
+            timeout_s=timeout,
+            metric=metric,
+            storage=storage,
+            num_repeats=seeds,
+        )
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, _print_trial)
     _print_result(result, candidate, "" if apply else ", which --apply writes")
     if apply:
         _apply(candidate, result.proposed)
+    else:
+        print_plain(f"the same command with --apply writes this into {layout.PARAMS} at once")
 
 
 def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
@@ -84,7 +91,7 @@ def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
     begin = f"trial {number}: {values}" if request.winner is None else f"seed + {number}"
     state = studies.describe_state(trial)
     result = f"{request.metric} {trial.value:.4f}" if state == "complete" else state
-    print_plain(f"{begin}: {result}")
+    print(show_line(f"{begin}: {result}"))
 
 
 def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:

@@ -31,7 +31,9 @@ def is_same_answer(one: Any, other: Any, *, tolerance: Tolerance) -> bool:
     if isinstance(one, bool | str) or one is None:
         return bool(one == other)
     if isinstance(one, int | float):
-        return _is_number(other) and _is_same_number(one, other, tolerance)
+        allowed = max(tolerance.absolute, tolerance.relative * abs(one))
+        is_finite = _is_number(other) and math.isfinite(one) and math.isfinite(other)
+        return is_finite and abs(one - other) <= allowed
     if type(one) is not type(other) or not tolerance.nested:
         return type(one) is type(other)
     if isinstance(one, list):
@@ -83,8 +85,3 @@ def _is_finite(value: Any) -> bool:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_same_number(one: float, other: float, tolerance: Tolerance) -> bool:
-    allowed = max(tolerance.absolute, tolerance.relative * abs(one))
-    return math.isfinite(one) and math.isfinite(other) and abs(one - other) <= allowed

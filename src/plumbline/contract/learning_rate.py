@@ -10,7 +10,6 @@ step after it, and its `num_warmup` need not be a whole number.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -25,14 +24,30 @@ def decay_by_cosine(
 
     Source: Loshchilov and Hutter, SGDR, 2017, without restarts.
     """
-    return _set_each_step(optimizer, partial(_compute_cosine_share, num_steps, num_warmup))
+
+    def compute_share(step: int) -> float:
+        if step >= num_steps:
+            return 0.0
+        if step < num_warmup:
+            return (step + 1) / (num_warmup + 1)
+        return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2
+
+    return _set_each_step(optimizer, compute_share)
 
 
 def decay_linearly(
     optimizer: "Optimizer", num_steps: int, num_warmup: int
 ) -> tuple["Optimizer", "LambdaLR"]:
     """Let the rate fall in a line after the warmup."""
-    return _set_each_step(optimizer, partial(_compute_linear_share, num_steps, num_warmup))
+
+    def compute_share(step: int) -> float:
+        if step >= num_steps:
+            return 0.0
+        if step < num_warmup:
+            return (step + 1) / num_warmup
+        return (num_steps - step) / (num_steps - num_warmup)
+
+    return _set_each_step(optimizer, compute_share)
 
 
 def _set_each_step(
@@ -41,19 +56,3 @@ def _set_each_step(
     from torch.optim.lr_scheduler import LambdaLR
 
     return optimizer, LambdaLR(optimizer, compute_share)
-
-
-def _compute_cosine_share(num_steps: int, num_warmup: float, step: int) -> float:
-    if step >= num_steps:
-        return 0.0
-    if step < num_warmup:
-        return (step + 1) / (num_warmup + 1)
-    return (1 + math.cos(math.pi * (step - num_warmup) / (num_steps - num_warmup))) / 2
-
-
-def _compute_linear_share(num_steps: int, num_warmup: int, step: int) -> float:
-    if step >= num_steps:
-        return 0.0
-    if step < num_warmup:
-        return (step + 1) / num_warmup
-    return (num_steps - step) / (num_steps - num_warmup)

@@ -56,14 +56,19 @@ def explain_problem(problem: ErrorDetails, model: type[BaseModel], values: dict[
             return f"{key}: unknown key{hint}"
         case "missing":
             return f"{key}: missing"
+        case "invalid_key":
+            return f"{key}: a key is text; if this ends a number, write a point for its comma"
         case "union_tag_invalid" | "union_tag_not_found":
             return _explain_kind(key, problem, value)
     message = PYTHON_NAMES.sub("keys and values", problem["msg"].removeprefix("Value error, "))
     if not keys:
         return message
     hint = ""
+    if isinstance(value, str) and re.fullmatch(r"[-+]?\d+,\d+", value):
+        hint = f"; write a point for the comma: {value.replace(',', '.')}"
     if problem["type"] == "literal_error" and isinstance(value, str):
-        hint = suggest_nearest(value, _list_options(problem))
+        expected = problem.get("ctx", {}).get("expected", "").replace(" or ", ", ")
+        hint = suggest_nearest(value, [option.strip("' ") for option in expected.split(",")])
     return f"{key}: {message[:1].lower()}{message[1:]}; found {_shorten(value)}{hint}"
 
 
@@ -125,17 +130,9 @@ def _list_models(annotation: Any, values: Any) -> list[type[BaseModel]]:
     for part in get_args(annotation):
         models += _list_models(part, values)
     kind = values.get("kind") if isinstance(values, dict) else None
-    return [model for model in models if _is_of_kind(model, kind)] or models
-
-
-def _is_of_kind(model: type[BaseModel], kind: Any) -> bool:
-    field = model.model_fields.get("kind")
-    return field is not None and kind in get_args(field.annotation)
-
-
-def _list_options(problem: ErrorDetails) -> list[str]:
-    expected = problem.get("ctx", {}).get("expected", "")
-    return [option.strip("' ") for option in expected.replace(" or ", ", ").split(",")]
+    fields = [model.model_fields.get("kind") for model in models]
+    named = zip(models, fields, strict=True)
+    return [one for one, field in named if field and kind in get_args(field.annotation)] or models
 
 
 def _shorten(value: Any) -> str:

@@ -32,7 +32,9 @@ def find_task_package(name: str) -> str | None:
                 "rename the folder"
             )
         if (SOURCES / OWN / name).is_dir():
-            _add_to_import_path(SOURCES.resolve())
+            folder = str(SOURCES.resolve())
+            if folder not in sys.path:
+                sys.path.insert(0, folder)
         spec = find_spec(OWN)
         if spec is not None and _is_foreign(spec):
             raise ParamsError(
@@ -84,8 +86,3 @@ def _list_folders(folder: Path) -> set[str]:
 
 def _list_installed() -> dict[str, str]:
     return {point.name: point.value for point in entry_points(group=GROUP)}
-
-
-def _add_to_import_path(folder: Path) -> None:
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))

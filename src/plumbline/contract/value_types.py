@@ -79,14 +79,6 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
-def _parse_integer(text: str) -> int:
-    return int(_require_digits(text))
-
-
-def _parse_number(text: str) -> float:
-    return float(_require_digits(text))
-
-
 def _require_digits(text: str) -> str:
     """Refuse what int() and float() also accept: 1_000, digits of other alphabets, nan."""
     text = text.strip()
@@ -102,7 +94,7 @@ TYPES = {
         tensor="INT32",
         arrow="int32",
         matches=lambda value: type(value) is int and -(2**31) <= value < 2**31,
-        parse=_parse_integer,
+        parse=lambda text: int(_require_digits(text)),
     ),
     "float": ValueType(
         "a number",
@@ -110,7 +102,7 @@ TYPES = {
         tensor="FP32",
         arrow="float",
         matches=_is_number,
-        parse=_parse_number,
+        parse=lambda text: float(_require_digits(text)),
     ),
     "boolean": ValueType(
         "true or false",

@@ -5,9 +5,12 @@ import io
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import ParamsError
+
+if TYPE_CHECKING:
+    from ruamel.yaml import YAML
 
 MAX_BYTES = 1_000_000
 MAX_SCANNED_BYTES = 50_000_000
@@ -56,6 +59,19 @@ def format_value(value: Any) -> str:
     stream = io.StringIO()
     yaml.dump({"key": value}, stream)
     return stream.getvalue().strip().removeprefix("key: ")
+
+
+def open_editor() -> "YAML":
+    """Open a reader and writer that keeps comments, quotes and null, as DVC's own edits do."""
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    yaml.preserve_quotes = True
+    yaml.width = MAX_BYTES
+    yaml.representer.add_representer(
+        type(None), lambda writer, _: writer.represent_scalar("tag:yaml.org,2002:null", "null")
+    )
+    return yaml
 
 
 def scan_yaml(path: Path) -> bool:

@@ -188,7 +188,7 @@ def measure_spread(candidate: Candidate, metric: Metric) -> SeedSpread | None:
     return estimate_spread([compute_mean_score(each.test, metric) for each in candidate.seeds])
 
 
-def describe_seeds(candidate: Candidate, metric: Metric) -> dict[str, Any]:
+def build_seed_record(candidate: Candidate, metric: Metric) -> dict[str, Any]:
     """Describe the trainings of `candidate` as evidence does; nothing where it has one seed.
 
     Of the test split there is no score of each seed: whoever reads it could take the luckiest.

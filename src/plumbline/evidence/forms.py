@@ -22,6 +22,7 @@ from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
 from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.predictors import GuardedPredictor, open_bundle
+from plumbline.evidence.scores import Key, name_answers
 from plumbline.registry.package.clean_process import time_call
 
 if TYPE_CHECKING:
@@ -36,19 +37,20 @@ WARM_UP_SECONDS = 0.5  # of the MIN_CALLS calls at most that are not timed
 
 def measure_forms(
     winner: Candidate, digest: str, predictor: Predictor, inputs: Columns, task: Task[Any]
-) -> tuple[list[dict[str, Any]], dict[str, Scores]]:
+) -> tuple[list[dict[str, Any]], dict[Key, Scores]]:
     """Measure every form of `winner`, the served one first; `predictor` answers in that one.
 
-    `digest` is that of the winner's bundle. Returns what each costs, and scores of all but the
-    served one by name.
+    `digest` is that of the winner's bundle. Returns what each costs, and the scores of all but the
+    served one.
     """
     served, *others = predictor.forms
     forms = [_describe_form(served, predictor, winner.latency_ms)]
-    scores = {}
+    scores: dict[Key, Scores] = {}
     for name in others:
         other = open_bundle(winner.bundle, task, digest, name)
         forms.append(_describe_form(name, other, measure_latency(other, inputs)))
-        scores[name] = other.score_split(task, "test")
+        key = name_answers(winner.name, name)
+        scores["form", key, "test"] = other.score_split(task, "test")
     return forms, scores
 
 

@@ -9,7 +9,7 @@ from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_trainings
 from plumbline.contract.verdict import Verdict, decide_verdict
-from plumbline.evidence.choice import build_candidate, choose, describe_seeds, put_first
+from plumbline.evidence.choice import build_candidate, build_seed_record, choose, put_first
 from plumbline.evidence.gates import GateQuestion, GateResult, run_gates
 from plumbline.evidence.gates.limits import find_loosened
 from plumbline.evidence.records import Measurements
@@ -156,7 +156,7 @@ def _describe_candidates(question: GateQuestion) -> dict[str, Any]:
             interval = question.estimate_score(candidate.test)
         described[candidate.name] = _describe_scores(candidate.test, interval) | {
             "validation": dict(candidate.validation.metrics),
-            **describe_seeds(candidate, question.metric),
+            **build_seed_record(candidate, question.metric),
         }
     return described
 

@@ -15,7 +15,7 @@ from plumbline.contract.task import Columns, Predictor, Task
 from plumbline.contract.trainings import list_trainings, locate_curve
 from plumbline.evidence.champion import measure_disagreement
 from plumbline.evidence.changes import find_flips
-from plumbline.evidence.choice import build_candidate, choose, choose_shipped, put_first
+from plumbline.evidence.choice import Choice, build_candidate, choose, choose_shipped, put_first
 from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
 from plumbline.evidence.gather import Subjects
 from plumbline.evidence.predictors import Recording, guard_champion, open_bundle, score_split
@@ -41,56 +41,39 @@ class Exhibits:
 
 def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhibits]:
     """Let every subject answer; PlumblineError names the one that cannot."""
-    params, metric = subjects.params, task.metric
-    measured, recordings = [], {}
-    for name in params.candidates:
-        announce(f"scores {name} on validation and test, and measures its latency")
-        candidate, recordings[name] = measure_candidate(
-            name, params, task, subjects.bundles, subjects.inputs
-        )
-        measured.append(candidate)
-    validation = [candidate.validation for candidate in measured]
-    check_rows(subjects.manifest, "validation", validation)
-    choice = choose(measured, metric, params.evaluation)
-    candidates = put_first(choice, measured)
+    params = subjects.params
+    _, candidates, recording = measure_candidates(
+        params, task, subjects.bundles, subjects.manifest, subjects.inputs
+    )
     winner = candidates[0]
     digest = subjects.bundles[winner.bundle]
     predictor = open_bundle(winner.bundle, task, digest)
     announce(f"{winner.name} is the winner on validation; measures its forms and the baselines")
     forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
-    scores = _list_candidate_scores(candidates)
-    for name, other in form_scores.items():
-        scores["form", name_answers(winner.name, name), "test"] = other
-    for name, baseline in task.scoring.build_baselines(params, layout.EXAMPLES).items():
-        scores["baseline", name, "test"] = score_split(task, "test", baseline)
-    controls = {}
-    for name in params.control.candidates:
-        control = layout.name_control(name)
-        opened = open_bundle(control, task, subjects.bundles[control])
-        controls[name] = opened.score_split(task, "test")
-        scores["control", control, "test"] = controls[name]
+    scores = _list_candidate_scores(candidates) | form_scores | _score_references(subjects, task)
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
     champion, flips = measure_champion(subjects, winner, predictor, inputs, scores, task)
     on_test = [one for (_, _, split), one in scores.items() if split == "test"]
     test_rows = check_rows(subjects.manifest, "test", on_test)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
-    slices = params.evaluation.slices
     export = compare_export(winner.bundle, digest, predictor, subjects, task)
-    rehearsal = rehearse_winner(winner, digest, predictor, golden, recordings[winner.name], task)
+    rehearsal = rehearse_winner(winner, digest, predictor, golden, recording, task)
     announce("asks the behavioural tests")
-    behaviour = task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)
-    bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
     facts = RuntimeFacts(
         cost={one.name: {**one.latency_ms, "num_bytes": one.num_bytes} for one in candidates},
         forms=tuple(forms),
         rehearsal=asdict(rehearsal),
-        answers=tuple(recordings[winner.name].problems),
+        answers=tuple(recording.problems),
         export=tuple(export),
-        behaviour=tuple(behaviour),
+        behaviour=tuple(task.scoring.check_behaviour(params, layout.EXAMPLES, predictor)),
     )
-    table = ScoreTable(metric, scores, bound, subjects.manifest)
+    bound = task.scoring.compute_bound(params, layout.EXAMPLES, "test")
+    table = ScoreTable(task.metric, scores, bound, subjects.manifest)
+    slices = params.evaluation.slices
     exhibits = Exhibits(
-        candidates=[replace(one, control=controls.get(one.name)) for one in candidates],
+        candidates=[
+            replace(one, control=scores.get(_name_control(one.name))) for one in candidates
+        ],
         inputs=inputs,
         golden=golden,
         reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
@@ -100,18 +83,40 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     return Measurements(subjects.data, table, champion, facts), exhibits
 
 
-def measure_candidate(
+def measure_candidates(
+    params: Params,
+    task: Task[Any],
+    digests: Mapping[str, str],
+    manifest: "pd.DataFrame",
+    inputs: Columns | None = None,
+) -> tuple[Choice, list[Candidate], Recording]:
+    """Measure all candidates; return the choice, all with the winner first, and what that answered.
+
+    `digests` are those of the bundles, `inputs` the columns of the test split. Without these the
+    test split is not looked at.
+    """
+    measured, recordings = [], {}
+    rest = "" if inputs is None else " and test, and measures its latency"
+    for name in params.candidates:
+        announce(f"scores {name} on validation{rest}")
+        candidate, recordings[name] = _measure_candidate(name, params, task, digests, inputs)
+        measured.append(candidate)
+    check_rows(manifest, "validation", [one.validation for one in measured])
+    choice = choose(measured, task.metric, params.evaluation)
+    return choice, put_first(choice, measured), recordings[choice.winner]
+
+
+def _measure_candidate(
     name: str,
     params: Params,
     task: Task[Any],
     digests: Mapping[str, str],
-    inputs: Columns | None = None,
+    inputs: Columns | None,
 ) -> tuple[Candidate, Recording]:
     """Score every training of a candidate; measure latency and size of the one that ships.
 
-    `digests` are those of the bundles, `inputs` the columns of the test split. Without these the
-    test split is not looked at. Also returns what the one that ships was asked and answered.
-    PlumblineError names a candidate that cannot be scored; a bad score is not an error.
+    Also returns what the one that ships was asked and answered. PlumblineError names a candidate
+    that cannot be scored; a bad score is not an error.
     """
     seeds, recordings = [], {}
     for seed, bundle_name in list_trainings(params, name).items():
@@ -135,6 +140,23 @@ def measure_candidate(
         num_bytes=bundle.num_bytes(layout.locate_bundle(shipped)),
     )
     return candidate, recordings[shipped]
+
+
+def _score_references(subjects: Subjects, task: Task[Params]) -> dict[Key, Scores]:
+    """Score the baselines, and what was trained on shuffled labels, on the test split."""
+    params = subjects.params
+    scores: dict[Key, Scores] = {}
+    for name, baseline in task.scoring.build_baselines(params, layout.EXAMPLES).items():
+        scores["baseline", name, "test"] = score_split(task, "test", baseline)
+    for name in params.control.candidates:
+        key = _name_control(name)
+        opened = open_bundle(key[1], task, subjects.bundles[key[1]])
+        scores[key] = opened.score_split(task, "test")
+    return scores
+
+
+def _name_control(candidate: str) -> Key:
+    return "control", layout.name_control(candidate), "test"
 
 
 def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]:

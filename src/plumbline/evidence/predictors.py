@@ -122,7 +122,7 @@ class Recording:
 
 
 def open_bundle(
-    name: str, task: Task[Any], digest: str | None = None, form: str | None = None
+    name: str, task: Task[Any], digest: str, form: str | None = None
 ) -> GuardedPredictor:
     """Load models/<name>/, of a candidate or of one that was trained on shuffled answers.
 
@@ -139,7 +139,7 @@ def open_bundle(
     folder = layout.locate_bundle(name)
 
     def load() -> Predictor:
-        return bundle.load(folder, form, digest or bundle.digest(folder), task)
+        return bundle.load(folder, form, digest, task)
 
     return GuardedPredictor(title, remedy, load)
 

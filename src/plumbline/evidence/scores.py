@@ -22,7 +22,7 @@ CHAMPION = "@champion"
 BOUND = "@bound"
 Key = tuple[Kind, str, str]  # kind, name and split
 KEYS = ["kind", "candidate", "split"]
-REMEDY = "run `dvc repro --force --single-item evaluate`"
+AGAIN = "run `dvc repro --force --single-item evaluate`"
 TOLERANCE = 1e-9  # of a mean that is counted in another order
 
 
@@ -92,7 +92,7 @@ def read_scores(facts: Mapping[str, Any], metric: Metric, path: Path) -> ScoreTa
         filled = rows.drop(columns=KEYS).dropna(axis="columns", how="all")
         columns = {str(column): filled[column].to_numpy() for column in filled}
         if not np.array_equal(columns["id"], manifest.loc[manifest["split"] == split, "id"]):
-            raise EvidenceError(f"{path}: {name} did not answer every {split} row; {REMEDY}")
+            raise EvidenceError(f"{path}: {name} did not answer every {split} row; {AGAIN}")
         if kind == "bound":
             bound = replace(bound, limit=columns[metric.name])
             continue
@@ -131,5 +131,5 @@ def _require_mean(
     if not np.isclose(counted, metrics[metric], rtol=TOLERANCE, atol=TOLERANCE):
         raise EvidenceError(
             f"{layout.EVIDENCE}: {name} has {metric} {metrics[metric]:.6f}, its answers give "
-            f"{counted:.6f}: the evidence was edited; {REMEDY}"
+            f"{counted:.6f}: the evidence was edited; {AGAIN}"
         )

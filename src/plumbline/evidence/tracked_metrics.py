@@ -3,14 +3,11 @@
 Figures that are not shown of a model that was not promoted are not metrics: see `withholding`.
 """
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from plumbline.evidence.withholding import withhold_figures
 
-UNSUITABLE = re.compile(r"[^\w\-. /:]")  # in the name of a metric of MLflow
-MAX_NAME = 250
 MAX_PART = 80  # characters of a column or a value
 PASSED = {"pass": 1.0, "fail": 0.0}  # a gate that does not apply is left out
 
@@ -62,14 +59,8 @@ def _list_scores(evidence: Mapping[str, Any], candidate: str) -> dict[str, float
 
 def _clean_part(text: Any) -> str:
     """Make a text one part of a name, which MLflow reads as a path."""
-    part = UNSUITABLE.sub("_", str(text)).replace("/", "_")[:MAX_PART]
-    return part.strip(".") or "_"
+    return str(text).replace("/", "_")[:MAX_PART].strip(".") or "_"
 
 
 def _keep_numbers(named: Mapping[str, float | None]) -> dict[str, float]:
-    """Return what is a number, under a name that MLflow takes."""
-    return {
-        UNSUITABLE.sub("_", name)[:MAX_NAME]: float(value)
-        for name, value in named.items()
-        if value is not None
-    }
+    return {name: float(value) for name, value in named.items() if value is not None}

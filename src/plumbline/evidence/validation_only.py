@@ -10,10 +10,9 @@ from plumbline.contract.records import Candidate
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.evidence import document
-from plumbline.evidence.choice import Choice, choose, put_first
+from plumbline.evidence.choice import Choice
 from plumbline.evidence.document import PLACES
-from plumbline.evidence.measure import measure_candidate
-from plumbline.evidence.scores import check_rows
+from plumbline.evidence.measure import measure_candidates
 from plumbline.process.files import write_aside, write_json
 from plumbline.tables.manifest_file import Manifest
 
@@ -33,11 +32,8 @@ def evaluate_validation(params: Params, task: Task[Params]) -> None:
 
     names = list_bundles(params)
     digests = {name: bundle.digest(layout.locate_bundle(name)) for name in names}
-    measured = [measure_candidate(name, params, task, digests)[0] for name in params.candidates]
     manifest = Manifest(layout.MANIFEST).read_held_out()
-    check_rows(manifest, "validation", [candidate.validation for candidate in measured])
-    choice = choose(measured, task.metric, params.evaluation)
-    candidates = put_first(choice, measured)
+    choice, candidates, _ = measure_candidates(params, task, digests, manifest)
     metric = task.metric.name
     scores = {one.name: one.validation.metrics for one in candidates}
     rounded = {

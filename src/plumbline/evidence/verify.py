@@ -14,7 +14,7 @@ from plumbline.contract.task import Task
 from plumbline.evidence.document import extract_metrics, list_all_bundles
 from plumbline.evidence.judge import describe_judgement, judge
 from plumbline.evidence.records import read_measurements
-from plumbline.evidence.scores import REMEDY
+from plumbline.evidence.scores import AGAIN
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import read_json
 from plumbline.registry import ledger
@@ -38,15 +38,15 @@ def verify_evidence(evidence: Mapping[str, Any], params: Params, task: Task[Para
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         raise EvidenceError(
             f"{layout.EVIDENCE}: its gates cannot be asked again "
-            f"({type(error).__name__}: {error}); {REMEDY}"
+            f"({type(error).__name__}: {error}); {AGAIN}"
         ) from None
     if names:
         raise EvidenceError(
             f"{layout.EVIDENCE}: asked again, from the same answers and data follows another "
-            f"{', '.join(names)}: the evidence was edited, or made by another version; {REMEDY}"
+            f"{', '.join(names)}: the evidence was edited, or made by another version; {AGAIN}"
         )
     if metrics != extract_metrics(withhold_figures(evidence)):
-        raise EvidenceError(f"{layout.METRICS} is not what the evidence is about; {REMEDY}")
+        raise EvidenceError(f"{layout.METRICS} is not what the evidence is about; {AGAIN}")
 
 
 def require_bundles(evidence: Mapping[str, Any], params: Params) -> None:
@@ -54,7 +54,7 @@ def require_bundles(evidence: Mapping[str, Any], params: Params) -> None:
     for name in list_all_bundles(params):
         folder = layout.locate_bundle(name)
         if bundle.digest(folder) != evidence["bundles"].get(name):
-            raise EvidenceError(f"{folder} is not what the evidence is about; {REMEDY}")
+            raise EvidenceError(f"{folder} is not what the evidence is about; {AGAIN}")
 
 
 def require_look(evidence: Mapping[str, Any]) -> None:
@@ -71,7 +71,7 @@ def require_look(evidence: Mapping[str, Any]) -> None:
                 return
     raise EvidenceError(
         f"{layout.EVIDENCE}: the journal does not have its look at the test split as look "
-        f"{look['number']}; {REMEDY}"
+        f"{look['number']}; {AGAIN}"
     )
 
 

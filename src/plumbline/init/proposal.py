@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.yaml_file import load_yaml
+from plumbline.contract.yaml_file import load_yaml, open_editor
 from plumbline.init.answers import InitAnswers
 from plumbline.init.repository_files import find_root
 from plumbline.statistics import power
@@ -29,7 +29,6 @@ FLOOR_GAINS = 2  # how many times what the gate `baselines` asks for
 HIGHEST_FLOOR = 0.99
 FIRST_LINE = "# {file}: `plumbline init` wrote these values; all of them are yours to change.\n"
 COMMENT_COLUMN = 32
-WIDE = 4096  # characters a line: the writer must not wrap
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ def propose_params(template: str, answers: InitAnswers) -> Proposal:
 
     `template` is the text of a complete params.yaml. Equal answers give an equal text.
     """
-    yaml = _build_yaml()
+    yaml = open_editor()
     params = yaml.load(template)
     choices = _Choices(params)
     _set_data(params, answers)
@@ -62,22 +61,6 @@ def propose_params(template: str, answers: InitAnswers) -> Proposal:
     yaml.dump(params, stream)
     _, _, text = stream.getvalue().partition("\n")  # without the comment on the shipped data
     return Proposal(FIRST_LINE.format(file=answers.file) + text, choices.reasons)
-
-
-def _build_yaml() -> Any:
-    """Build a reader and writer that keeps comments, line breaks and the word null."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.representer import RoundTripRepresenter
-
-    class NullRepresenter(RoundTripRepresenter):
-        def write_null(self, data: None) -> Any:
-            return self.represent_scalar("tag:yaml.org,2002:null", "null")
-
-    NullRepresenter.add_representer(type(None), NullRepresenter.write_null)
-    yaml = YAML()
-    yaml.Representer = NullRepresenter
-    yaml.width = WIDE
-    return yaml
 
 
 class _Choices:
@@ -164,8 +147,8 @@ def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
     has_sets = answers.label_separator is not None or not isinstance(answers.label, str)
     kind = "set of labels" if has_sets else "class"
     reason = (
-        f"least score to be registered; always the most frequent {kind} is right in "
-        f"{answers.majority:.0%}; set what you need"
+        f"least score to be registered: always the most frequent {kind} is right in "
+        f"{answers.majority:.0%}, and {gain:.0%} of the rest is asked for; set what you need"
     )
     choices.set(limits, "evaluation", "floor", floor, reason)
 

@@ -10,6 +10,7 @@ from plumbline.contract import layout
 from plumbline.contract.errors import DataError, explain_damage
 from plumbline.contract.task import SPLITS, Task
 from plumbline.tables.manifest_file import Manifest
+from plumbline.tables.split_files import REMEDY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 MAX_SHOWN = 80  # characters of a value in a message
 MAX_ROUNDING = 1e-9  # relative difference of two floats that count as equal
 CHUNK_ROWS = 10_000  # that are compared at once
-REMEDY = "run `dvc repro -f ingest`"
 
 
 def check_manifest(manifest: Manifest, task: Task[Any], examples: Path) -> None:

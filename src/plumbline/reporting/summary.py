@@ -50,8 +50,6 @@ def print_report(console: "Console") -> None:
         reason, remedy = failure.lines
         _print_marked(console, f"  [red]{failure.gate}[/]", reason.removeprefix(failure.gate))
         _print_marked(console, "", f"  {remedy}")
-    for key, value in (evidence.get("loosened") or {}).items():
-        _print_marked(console, "  [yellow]looser than the reference[/]", f": {key} is {value}")
     console.print(f"full report: {layout.REPORT}", highlight=False)
 
 

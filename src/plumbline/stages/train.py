@@ -102,17 +102,17 @@ def learn(
     must_learn: bool,
     keep_checkpoints: bool = False,
     on_epoch: Callable[[], None] | None = None,
-) -> str | None:
+) -> str:
     """Train one candidate on a folder of examples; publish its sealed bundle and learning curve.
 
     Its checkpoints are removed, unless they are to be kept. `on_epoch` is called after each epoch.
-    Returns the bundle's digest; None in the other processes that train with the first one.
+    Returns the bundle's digest; "" in the other processes that train with the first one.
     """
     announce("loads libraries and examples")
     learner = task.models.build_learner(params, candidate, examples)
     if learner.solve:
         if not ranks.is_main():
-            return None
+            return ""
         learner.solve()
         trainings.locate_speed(candidate).unlink(missing_ok=True)
         with write_aside(trainings.locate_curve(candidate)) as aside:
@@ -122,7 +122,7 @@ def learn(
 
     hardware = fitting.fit(learner, params, candidate, must_learn=must_learn, on_epoch=on_epoch)
     if not ranks.is_main():
-        return None
+        return ""
     digest = _publish(learner, params, task, candidate, hardware.device, hardware.precision)
     if not keep_checkpoints:
         remove_checkpoints(candidate)

@@ -39,23 +39,17 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DeliveryReport:
-    """How many runs were brought to MLflow, and how many wait, with the reason."""
+    """How many runs wait, and why the first of them does."""
 
-    num_runs: int = 0
     num_waiting: int = 0
     problem: str | None = None
 
-    def describe(self) -> str:
-        """Describe what waits, why, and what to do."""
-        runs = "1 run waits" if self.num_waiting == 1 else f"{self.num_waiting} runs wait"
-        return (
-            f"{runs} in {FOLDER} ({self.problem}); the next `plumbline run` brings them to MLflow"
-        )
-
     def warn(self) -> None:
-        """Say what waits, if anything does."""
+        """Say what waits, if anything does, why, and what to do."""
         if self.num_waiting:
-            log.warning("tracking: %s", self.describe())
+            runs = "1 run waits" if self.num_waiting == 1 else f"{self.num_waiting} runs wait"
+            ending = "the next `plumbline run` brings them to MLflow"
+            log.warning("tracking: %s in %s (%s); %s", runs, FOLDER, self.problem, ending)
 
 
 def is_on() -> bool:
@@ -73,7 +67,7 @@ def deliver(delivered: States | None = None) -> DeliveryReport:
         with lock_delivery(), mlflow_client.send_once():
             return _deliver({} if delivered is None else delivered)
     except (OSError, ValueError) as error:  # of files here; a stage does not fail because of it
-        return DeliveryReport(0, 1, str(error))
+        return DeliveryReport(1, str(error))
 
 
 def list_waiting(delivered: States) -> list[RunRecord]:
@@ -118,7 +112,7 @@ def deliver_meanwhile() -> Iterator[None]:
 
 def _deliver(delivered: States) -> DeliveryReport:
     waiting = list_waiting(delivered)
-    client, problem, num_runs = None, None, 0
+    client, problem, num_waiting = None, None, len(waiting)
     for record in waiting:
         state = _describe_state(record)  # what a stage writes after this is for the next time
         start = time.monotonic()
@@ -132,12 +126,12 @@ def _deliver(delivered: States) -> DeliveryReport:
             if time.monotonic() - start > PATIENCE_S:
                 break  # a server that does not answer would let each record wait
             continue
-        num_runs += 1
+        num_waiting -= 1
         if record.ended:
             record.path.unlink()
         else:
             delivered[record.path] = state
-    return DeliveryReport(num_runs, len(waiting) - num_runs, problem)
+    return DeliveryReport(num_waiting, problem)
 
 
 def _read_closed(path: Path) -> RunRecord:

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from plumbline.contract.errors import RegistryError
+from plumbline.sources.addresses import hide_secrets
 
 DATABASE = "mlruns/mlflow.db"
 ARTIFACTS = "artifacts"  # beside the database
@@ -25,7 +26,8 @@ def find_uri() -> str:
     """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or name_database(find_home() / DATABASE)
     if uri == "sqlite://" or ":memory:" in uri:
-        raise RegistryError(f"{uri} ends with its process; plumbline reads a registry in a file")
+        shown = hide_secrets(uri, keep_user=True)
+        raise RegistryError(f"{shown} ends with its process; plumbline reads a registry in a file")
     return uri
 
 

@@ -17,12 +17,12 @@ from plumbline.contract import trainings
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
+from plumbline.contract.steps import show_share
 from plumbline.process import ranks
 from plumbline.process.files import write_aside
 from plumbline.training import group, hardware
 from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware
-from plumbline.training.progress import Progress
 from plumbline.training.shared_batches import SharedBatches
 
 
@@ -36,7 +36,6 @@ class TrainingLoop:
         candidate: str,
         store: CheckpointStore,
         state: TrainingState,
-        progress: Progress,
         chosen: Hardware,
         on_epoch: Callable[[], None] | None = None,
     ) -> None:
@@ -45,7 +44,6 @@ class TrainingLoop:
         self.candidate = candidate
         self.store = store
         self.state = state
-        self.progress = progress
         self.on_epoch = on_epoch
         self.hardware = chosen
         self.device = group.get_own_device(chosen.device)
@@ -101,7 +99,7 @@ class TrainingLoop:
         precision = None if self.device.type == "mps" else torch.float64
         self._sum = torch.tensor(self.state.loss, dtype=precision, device=self.device)
         self._bad_step = torch.tensor(-1, device=self.device)
-        start, num_before = time.perf_counter(), self.state.num_examples
+        start = time.perf_counter()
         loader = self.batches.list_train()
         for batch in loader:
             # Seeded at each step, a resumed training draws the same dropout as any other.
@@ -110,9 +108,7 @@ class TrainingLoop:
             own = self._move(batch)
             self._count_step(self.take_step(compute_loss, own), _count_rows(own))
         self._check_loss_is_finite()
-        elapsed = time.perf_counter() - start
-        self.seconds += elapsed
-        self._rate = (self.state.num_examples - num_before) / elapsed
+        self.seconds += time.perf_counter() - start
 
     def _count_step(self, loss: torch.Tensor, num_rows: int) -> None:
         """Count the step, and write a checkpoint every few steps."""
@@ -127,7 +123,9 @@ class TrainingLoop:
         is_due = state.step % self.checkpoint_every == 0 and state.batch < num_batches
         if is_due or self.device.type == "cpu":
             self._check_loss_is_finite()
-        self.progress.on_step(state.batch, num_batches)
+        max_epochs = self.learner.max_epochs
+        share = (state.epoch + state.batch / num_batches) / max_epochs
+        show_share(f"epoch {state.epoch + 1}/{max_epochs}", share)
         if is_due:
             self.store.save(self.module, self.optimizer, self.schedule, state)
 
@@ -170,7 +168,6 @@ class TrainingLoop:
         self.write_history()
         if self.on_epoch:
             self.on_epoch()
-        self.progress.on_epoch(row, self._rate)
 
     def _count_stale_epochs(self) -> int:
         """Return how many epochs there were since the loss last fell by the learner's share.

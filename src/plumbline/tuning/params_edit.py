@@ -4,16 +4,13 @@ import re
 from collections.abc import Mapping
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.yaml_file import open_editor
 from plumbline.process.files import write_aside
 
-if TYPE_CHECKING:
-    from ruamel.yaml import YAML
-
-NEVER = 4096  # characters, after which a line would be folded
 WHOLE_MANTISSA = re.compile(r"^(-?\d+)e")
 
 
@@ -22,7 +19,7 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
 
     A key that is missing is added before the key `anchor`; ParamsError where there is none.
     """
-    yaml = _open_yaml()
+    yaml = open_editor()
     content = yaml.load(path)
     config = content["candidates"][candidate]
     for key, value in values.items():
@@ -41,7 +38,7 @@ def edit_candidate(path: Path, candidate: str, values: Mapping[str, Any], anchor
 def format_scalar(value: Any) -> str:
     """Format a value as params.yaml has it."""
     text = StringIO()
-    _open_yaml().dump([_prepare(value)], text)
+    open_editor().dump([_prepare(value)], text)
     return text.getvalue().removeprefix("- ").strip()
 
 
@@ -49,17 +46,4 @@ def _prepare(value: Any) -> Any:
     """Write 1e-05 as 1.0e-05: without the point it is text for some readers of YAML."""
     if not isinstance(value, float):
         return value
-    return _open_yaml().load(WHOLE_MANTISSA.sub(r"\1.0e", repr(value)))
-
-
-def _open_yaml() -> "YAML":
-    """Open the reader and writer that keeps comments, as DVC's own edits of params.yaml do."""
-    from ruamel.yaml import YAML
-
-    yaml = YAML()
-    yaml.preserve_quotes = True
-    yaml.width = NEVER
-    yaml.representer.add_representer(
-        type(None), lambda writer, _: writer.represent_scalar("tag:yaml.org,2002:null", "null")
-    )
-    return yaml
+    return open_editor().load(WHOLE_MANTISSA.sub(r"\1.0e", repr(value)))

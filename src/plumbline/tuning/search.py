@@ -17,6 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import Params
+from plumbline.contract.steps import announce, show_share
 from plumbline.contract.task import Task
 from plumbline.entrypoint import THREADS
 from plumbline.stages.train import refuse_unvalidated
@@ -185,9 +186,14 @@ def _run_workers(
             share = left // num_workers + (index < left % num_workers)
             own = replace(request, share=share)
             workers.append(_start_worker(own, study, index, lock, log))
+        title = "trials" if request.winner is None else "trainings with the best values"
+        if left:
+            announce(f"runs {left} {title}, {len(workers)} at a time")
         try:
             while any(worker.poll() is None for worker in workers):
                 _report_ended(study, request, reported, report)
+                num_done, num_all = len(reported), request.num_trials
+                show_share(f"{num_done} of {num_all} {title}", num_done / num_all)
                 time.sleep(POLL_S)
         finally:
             for worker in workers:

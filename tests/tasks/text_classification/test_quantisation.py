@@ -67,7 +67,7 @@ def test_forms_of_sets_are_compared_by_the_thresholds_that_are_sealed() -> None:
     policy = build_policy("int8", "fp32", max_loss=0.5)
     assert forms.find_difference(policy, logits, logits, truth) is None
     moved = np.minimum(logits + rng.normal(0, 0.5, logits.shape), -0.01)
-    assert "gives the answer of fp32 on" in str(forms.find_difference(policy, moved, logits, truth))
+    assert "get the answer of fp32" in str(forms.find_difference(policy, moved, logits, truth))
 
 
 def test_on_few_rows_nothing_is_significant() -> None:
@@ -124,8 +124,8 @@ def test_why_int8_is_not_served_is_noted(trained: Path) -> None:
     assert json.loads((trained / "lenient/config.json").read_text())["notes"] == []
     (note,) = json.loads((trained / "strict/config.json").read_text())["notes"]
     assert re.search(
-        r"^fp32 is served; int8: on 49 validation rows .* of fp32 on 100.00% \(at least 98.00%, by "
-        r"the lower end of its interval\), .* \(at most 0.01\)",
+        r"^fp32 is served; int8: 100.00% of 49 validation rows get the answer of fp32 \(the lower "
+        r"end of the interval must reach 98.00%\), .* \(at most 0.01\)",
         note,
     )
 

@@ -135,7 +135,7 @@ def check_slices(question: GateQuestion) -> Ruling:
     if worst.p_adjusted <= power.DISPROOF_LEVEL:
         reason = f"{_describe_loss(worst)}; at most {limit:+} is allowed"
         return Ruling("fail", reason, worst.difference, limit, interval)
-    reason = f"{_describe_pass(question)}. Closest: {_describe_loss(worst)}"
+    reason = f"{_describe_pass(question)}. The most doubtful: {_describe_loss(worst)}"
     return Ruling("pass", reason, worst.difference, limit, interval)
 
 
@@ -217,22 +217,22 @@ def _check_test_split(question: GateQuestion) -> Ruling | None:
 def _describe_loss(group: Slice) -> str:
     """Say what was measured of `group`: the difference, its interval and its p-value."""
     return (
-        f"{group.column} {group.value} ({group.num_rows} rows): {group.difference:+.4f} against "
-        f"{group.reference}, {group.difference_low:+.4f} to {group.difference_high:+.4f}, "
-        f"p = {group.p_adjusted:.2g} after Holm"
+        f"{group.column} {group.value}, {group.num_rows} rows, {group.difference:+.4f} against "
+        f"{group.reference} ({group.difference_low:+.4f} to {group.difference_high:+.4f}, "
+        f"p = {group.p_adjusted:.2g} after Holm)"
     )
 
 
 def _describe_pass(question: GateQuestion) -> str:
     """Say that no group loses too much, and what was not judged or cannot be ruled out."""
     most = question.limits.max_slice_loss
-    text = f"none of {len(question.slices)} groups loses significantly more than {most}"
-    num_left = _count_unjudged_rows(question.slices, question.winner.size)
-    if num_left:
-        text += f"; up to {num_left} rows are in smaller groups, not judged"
+    text = f"none of {len(question.slices)} groups is shown to lose more than {most}"
     num_open = sum(slice_.difference_low < -most for slice_ in question.slices)
     if num_open:
-        text += f"; {num_open} are too small to rule it out"
+        text += f"; {num_open} of them have too few rows to show that they do not"
+    num_left = _count_unjudged_rows(question.slices, question.winner.size)
+    if num_left:
+        text += f"; up to {num_left} rows are in groups too small to judge"
     return text
 
 

@@ -50,7 +50,8 @@ def choose_form(
     write_int8_form(graph, path)
     logits = compute_graph_logits(path, INT8, data.validation)
     fault = find_difference(policy, logits, reference, data.validation.targets)
-    print(f"train: int8: {fault or 'passes'}", flush=True)  # noqa: T201 (the stage's result)
+    said = f"no: {fault}" if fault else "yes, it answers as fp32"
+    print(f"train: may int8 serve? {said}", flush=True)  # noqa: T201 (the stage's result)
     if fault or served == TRAINED_FORM:
         return FormChoice(TRAINED_FORM, reference, fault)
     return FormChoice(INT8, logits, None)
@@ -73,8 +74,7 @@ def find_difference(
     if parity.is_shown(variant_parity, limits, confidence):
         return None
     return (
-        f"on {len(targets)} validation rows it gives the answer of {TRAINED_FORM} on "
-        f"{variant_parity.agreement:.2%} (at least {limits.min_agreement:.2%}, by the lower "
-        f"end of its interval), and may "
-        f"lose {-variant_parity.interval.low:.4f} (at most {limits.max_loss})"
+        f"{variant_parity.agreement:.2%} of {len(targets)} validation rows get the answer of "
+        f"{TRAINED_FORM} (the lower end of the interval must reach {limits.min_agreement:.2%}), "
+        f"and the score may fall by {-variant_parity.interval.low:.4f} (at most {limits.max_loss})"
     )
