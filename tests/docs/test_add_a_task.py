@@ -1,4 +1,4 @@
-"""docs/how-to/add-a-task.md, followed by script: the files on the page keep the contract."""
+"""docs/reference/smallest-task.md, followed by script: the files on the page keep the contract."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 
-PAGE = (ROOT / "docs/how-to/add-a-task.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/reference/smallest-task.md").read_text(encoding="utf-8")
 FILES = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", PAGE, re.DOTALL))
 YAML_BLOCK = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)[0]
 

@@ -24,7 +24,7 @@ def make_repository(folder: Path) -> Checkout:
 
 def follow_page(repository: Checkout, page: str, **evaluation: Any) -> None:
     """Write the files of a page, and replace keys of params.yaml by those on the page."""
-    text = (ROOT / f"docs/how-to/{page}.md").read_text(encoding="utf-8")
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
     for name, code in re.findall(
         r"```python\n# (\S+?)(?:, with torch)?\n(.*?)```", text, re.DOTALL
     ):
@@ -57,7 +57,7 @@ def ask_everywhere(repository: Checkout, row: dict[str, Any]) -> list[dict[str, 
 
 def test_a_predictor_that_needs_torch_is_promoted_served_and_scored(tmp_path: Path) -> None:
     own = make_repository(tmp_path)
-    follow_page(own, "add-a-task", max_calibration_error=None)
+    follow_page(own, "reference/smallest-task", max_calibration_error=None)
     own.replace("src/tasks/doubling/task.py", "requirements=()", 'requirements=("torch",)')
     assert "import torch" in (own.path / "src/tasks/doubling/predictor.py").read_text()
     own.run("plumbline", "run")
@@ -69,7 +69,7 @@ def test_a_predictor_that_needs_torch_is_promoted_served_and_scored(tmp_path: Pa
 
 def test_an_own_module_is_promoted_served_and_scored(tmp_path: Path) -> None:
     own = make_repository(tmp_path)
-    follow_page(own, "bring-your-model")
+    follow_page(own, "how-to/bring-your-model")
     own.run("plumbline", "run")
     registration = json.loads((own.path / "reports/registration.json").read_text())
     assert (registration["verdict"], registration["winner"]) == ("promote", "convolution")
