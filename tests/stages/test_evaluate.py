@@ -735,6 +735,7 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     evidence = document.read_evidence(chosen)
     assert evidence["metric"]["name"] == metric
     assert evidence["looks"]["number"] == 2  # the same models by another metric
+    assert "Use 1 of this test split asked: better by 0" in evidence["summary"]
     assert failed_gates() == []
     predictions = pd.read_parquet(layout.PREDICTIONS)
     rows = predictions[(predictions["candidate"] == "good") & (predictions["split"] == "test")]

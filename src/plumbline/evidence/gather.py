@@ -118,14 +118,14 @@ def _describe_use(
         task.name,
         *sorted(rows["id"] + " " + rows["label"]),
     ]
-    metric = params.evaluation.describe_metric()
-    if metric:  # by another metric, the same models are another question
-        question.append(json.dumps(metric, sort_keys=True))
     split = sorted(rows["id"] + " " + rows["digest"])
     limits = params.evaluation
     rule = f"{limits.champion.policy} by {limits.champion.margin:g}"
+    rule += f", slices {', '.join(limits.slices) or 'none'}"
+    for key, value in limits.describe_metric().items():
+        rule += f", {key} {json.dumps(value, sort_keys=True)}" if value is not None else ""
     return SplitUse(
-        f"{_hash_lines(question)} {rule}, slices {', '.join(limits.slices) or 'none'}",
+        f"{_hash_lines(question)} {rule}",
         _hash_lines(split),
         f"{limits.planned_looks} uses at {limits.confidence:g}",
         # By what a row contains: a new file name, order or label makes no new split.
