@@ -260,6 +260,7 @@ def test_what_a_stricter_limit_refused_is_registered_once_it_is_back(
     evaluated: tuple[Params, Task],
 ) -> None:
     """DVC brings the reports of before back, as nothing that they depend on differs."""
+    register(*evaluated)
     shutil.copytree(layout.EVIDENCE.parent, "before")
     write_evidence(*evaluated, "refuse")
     with pytest.raises(RefusedError):
@@ -267,6 +268,10 @@ def test_what_a_stricter_limit_refused_is_registered_once_it_is_back(
     shutil.copytree("before", layout.EVIDENCE.parent, dirs_exist_ok=True)
     register(*evaluated)
     assert read_json(layout.REGISTRATION)["version"] == "1"
+    assert [entry.action for entry in promotion.read_history("line")[-2:]] == [
+        "refuse",
+        "registered",
+    ]
 
 
 def test_edited_evidence_registers_nothing(evaluated: tuple[Params, Task]) -> None:

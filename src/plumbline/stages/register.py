@@ -133,6 +133,7 @@ def _register_winner(
         if key is not None:
             signing.sign(desk.model, number, key)
     if evidence["verdict"] == "promote":
+        _record_ruling(desk, "registered", number, evidence)  # a former champion, too, once refused
         desk.client.set_registered_model_alias(desk.model, addresses.CHALLENGER, number)
         if params.registry.first_champion:
             promotion.bootstrap_champion(desk, number)
@@ -179,8 +180,7 @@ def _refuse(params: Params, task: Task[Params], evidence: dict[str, Any]) -> NoR
     try:
         with _explain_failures(), open_desk(params.registry.model) as desk:
             _record_ruling(desk, "refuse", "", evidence)
-            version = desk.find_registered(evidence["digests"]["bundle"])
-            if version:
+            if version := desk.find_registered(evidence["digests"]["bundle"]):
                 _renew_evidence(desk, version, evidence)
     except RegistryError as error:
         reasons.append(f"not on record everywhere: {error}")
