@@ -224,9 +224,8 @@ def test_a_version_that_is_compared_anew_gets_the_new_evidence(
 
     write_evidence(*evaluated, "keep", champion={"version": "1", "bundle": "b"})  # against itself
     register(*evaluated)
-    assert (
-        read_evidence(find_version("models:/line/1"))["verdict"] == "promote"
-    )  # what made it champion
+    kept = read_evidence(find_version("models:/line/1"))
+    assert kept["verdict"] == "promote"  # what made it champion
 
 
 def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
@@ -237,21 +236,12 @@ def test_what_is_refused_later_can_not_be_promoted_on_what_was_said_before(
         update={"registry": params.registry.model_copy(update={"first_champion": False})}
     )
     register(once, task)
-    assert (
-        model_versions.find_alias_holder(
-            model_versions.connect_registry(), "line", addresses.CHALLENGER
-        )
-        is not None
-    )
+    client = model_versions.connect_registry()
+    assert model_versions.find_alias_holder(client, "line", addresses.CHALLENGER)
     write_evidence(*evaluated, "refuse")
     with pytest.raises(RefusedError):
         register(once, task)
-    assert (
-        model_versions.find_alias_holder(
-            model_versions.connect_registry(), "line", addresses.CHALLENGER
-        )
-        is None
-    )
+    assert model_versions.find_alias_holder(client, "line", addresses.CHALLENGER) is None
     with pytest.raises(RefusedError, match="the verdict is refuse"):
         promotion.promote("line", "1", expect="none", reason="")
 
