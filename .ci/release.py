@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 
-from plumbline.ci.github_release import run_gh
+from plumbline.ci.github import run_gh
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.lineage import ask_git, run_git
 

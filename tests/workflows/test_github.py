@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.support.workflows.runner import HUB, parsed_outputs
+from tests.support.workflows.runner import HUB, parsed_outputs, write_reviews
 
 from plumbline.ci import github, kept_registry
 from plumbline.contract.errors import PlumblineError, RefusedError, RegistryError
@@ -47,16 +47,7 @@ def test_an_approval_names_who_gave_it_and_needs_a_run(
     job: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def reviews(*found: tuple[str, str]) -> None:
-        told = [
-            {
-                "state": state,
-                "user": {"login": who},
-                "comment": "a\nb",
-                "environments": [{"name": "production"}],
-            }
-            for who, state in found
-        ]
-        (job / "7.json").write_text(json.dumps(told))
+        write_reviews(job / "7.json", *((who, "production", state) for who, state in found))
 
     (job / "author").write_text("lin\n")
     assert github.describe_approval("", "c0ffee") == "run 7"  # a person's own run
@@ -65,10 +56,8 @@ def test_an_approval_names_who_gave_it_and_needs_a_run(
         with pytest.raises(RefusedError, match="somebody else has to"):
             github.describe_approval("ada", "c0ffee")
     reviews(("ada", "approved"), ("grace", "approved"))
-    assert (
-        github.describe_approval("ada", "c0ffee")
-        == "approved by ada: a b; approved by grace: a b; run 7"
-    )
+    both = "approved by ada: looked at it; approved by grace: looked at it; run 7"
+    assert github.describe_approval("ada", "c0ffee") == both
     monkeypatch.setenv("GH_TOKEN", "{}")
     with pytest.raises(RegistryError, match=r"gh api .* failed: HTTP 403"):
         github.describe_approval("ada", "c0ffee")

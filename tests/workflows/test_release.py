@@ -1,12 +1,12 @@
 """A tag becomes a release: from the commit's tests to the wheel and its notes."""
 
 import importlib.util
-import json
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT, Checkout, make_checkout
 from tests.support.workflows.runner import Hosting, Job
 
@@ -125,14 +125,8 @@ def test_a_tag_beside_main_is_refused(hosting: Hosting, tmp_path: Path) -> None:
 
 
 def test_only_the_job_that_publishes_may_write(hosting: Hosting) -> None:
-    jobs = release_jobs(hosting)
+    path = hosting.origin.path / ".github/workflows/release.yml"
+    jobs = YAML(typ="safe").load(path)["jobs"]
     writers = {name for name, job in jobs.items() if job["permissions"].get("contents") == "write"}
     assert writers == {"publish"}
     assert not any("run" in step and "make" in step["run"] for step in jobs["publish"]["steps"])
-
-
-def release_jobs(hosting: Hosting) -> dict:
-    from ruamel.yaml import YAML
-
-    path = hosting.origin.path / ".github/workflows/release.yml"
-    return json.loads(json.dumps(YAML(typ="safe").load(path)["jobs"]))

@@ -1,1 +1,1 @@
-"""What workflows on GitHub call."""
+"""What jobs on GitHub and GitLab call."""

@@ -1,23 +1,28 @@
-"""What a step of a workflow uses: outputs, summary, annotations, who approved its run."""
+"""What a job on GitHub uses: outputs, summary, annotations, approvals, and the release `registry`.
+
+Kept registries are assets of that release; GitHub's command `gh` reaches it.
+"""
 
 import json
 import os
+import subprocess
 import uuid
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from plumbline.ci import github_release, gitlab
-from plumbline.contract.errors import ParamsError, PlumblineError, RefusedError
+from plumbline.contract.errors import PlumblineError, RefusedError, RegistryError
 from plumbline.process.visible_text import show_lines
-from plumbline.tracking import store_location
 
 ENVIRONMENT = "production"
+RELEASE, TITLE = "registry", "Model registry"
+NOTES = (
+    "The registry as the workflows left it; the highest number counts. "
+    "`plumbline registry unpack` installs it on your machine."
+)
 
 
 def set_outputs(**values: str) -> None:
     """Set outputs of this step. Does nothing outside of a workflow."""
-    if os.environ.get("GITLAB_CI"):
-        gitlab.set_outputs(values)
     for name, value in values.items():
         # A random delimiter: no value can contain it and so set another output.
         delimiter = f"end-{uuid.uuid4()}"
@@ -31,22 +36,18 @@ def add_summary(markdown: str) -> None:
 
 def annotate(level: Literal["notice", "error"], title: str, text: str) -> None:
     """Put a line on the page of this run. Does nothing outside of a workflow."""
-    if os.environ.get("GITLAB_CI"):
-        print(f"{title}: {show_lines(text)}", flush=True)  # noqa: T201 (the job's log)
     if os.environ.get("GITHUB_ACTIONS") == "true":
         command = f"::{level} title={_escape(title, ':,')}::{_escape(show_lines(text))}"
         print(command, flush=True)  # noqa: T201 (a workflow reads commands from stdout)
 
 
 def describe_approval(asked_by: str, commit: str) -> str:
-    """Who approved this run for production, with their comments: a reason for the journal.
+    """Return who approved this run for production, with their comments, for the journal.
 
     `asked_by` is whose push or request started it; empty where a person started this run. Raises
     RefusedError where somebody asked and only they, or the author of the trained `commit`,
     approved.
     """
-    if os.environ.get("GITLAB_CI"):
-        return gitlab.describe_start(asked_by)
     repository = os.environ.get("GITHUB_REPOSITORY", "")
     run = os.environ.get("GITHUB_RUN_ID", "")
     if not repository or not run:
@@ -66,38 +67,74 @@ def describe_approval(asked_by: str, commit: str) -> str:
     return " ".join("; ".join([*parts, f"run {run}"]).split())
 
 
-def is_registry_shared() -> bool:
-    """Whether all runs use one tracking server, so that no registry has to be moved between them.
+def list_files() -> list[str]:
+    """List the assets of the release; RegistryError while one is uploaded."""
+    found = _find_release("--json", "assets", "--jq", r'.assets[] | "\(.name) \(.state)"')
+    states = dict(line.split(" ", 1) for line in found.splitlines() if line)
+    for name, state in states.items():
+        if state != "uploaded":
+            raise RegistryError(
+                f"{name} in the release {RELEASE} is not complete ({state}): wait for the run that "
+                f"uploads it; if there is none, run `gh release delete-asset {RELEASE} {name}`"
+            )
+    return list(states)
 
-    Raises ParamsError for a bare database: the files of its models would be left on this machine,
-    which is deleted after the run.
-    """
-    uri = store_location.find_uri()
-    if uri.startswith("sqlite:///"):
-        return False
-    if uri.startswith(("https://", "http://")):
-        return True
-    raise ParamsError(
-        "MLFLOW_TRACKING_URI names a database; workflows need an MLflow server, which also keeps "
-        "files"
-    )
+
+def upload(file: Path) -> None:
+    """Add a file to the release, which is created where there is none."""
+    if not _find_release():
+        run_gh("release", "create", RELEASE, "--prerelease", "--title", TITLE, "--notes", NOTES)
+    run_gh("release", "upload", RELEASE, str(file))
+
+
+def download(name: str, folder: Path) -> None:
+    """Download an asset into a folder."""
+    run_gh("release", "download", RELEASE, "--pattern", name, "--dir", str(folder))
+
+
+def delete(name: str) -> None:
+    """Delete an asset."""
+    run_gh("release", "delete-asset", RELEASE, name, "--yes")
+
+
+def run_gh(*arguments: str) -> str:
+    """Run GitHub's command and return what it prints. Raises RegistryError where it fails."""
+    try:
+        done = subprocess.run(["gh", *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise RegistryError(
+            "this needs GitHub's command `gh` (https://cli.github.com), logged in"
+        ) from None
+    if done.returncode:
+        reason = (done.stderr.strip() or "no message").splitlines()[0]
+        raise RegistryError(f"gh {' '.join(arguments[:2])} failed: {reason}")
+    return done.stdout
+
+
+def _find_release(*options: str) -> str:
+    """Return what gh says of the release; nothing where there is none."""
+    try:
+        return run_gh("release", "view", RELEASE, *options)
+    except RegistryError as error:
+        if "release not found" in str(error):
+            return ""
+        raise
 
 
 def _list_approvals(repository: str, run: str) -> dict[str, str]:
-    """Who approved the run for production, and the comment of each."""
+    """Return the comment of each who approved the run for production, by their name."""
     path = f"repos/{repository}/actions/runs/{run}/approvals"
-    reviews: list[dict[str, Any]] = json.loads(github_release.run_gh("api", path))
-    approvals = {}
-    for review in reviews:
-        environments = [environment["name"] for environment in review["environments"]]
-        if review["state"] == "approved" and ENVIRONMENT in environments:
-            approvals[review["user"]["login"]] = review["comment"] or "no comment"
-    return approvals
+    return {
+        review["user"]["login"]: review["comment"] or "no comment"
+        for review in json.loads(run_gh("api", path))
+        if review["state"] == "approved"
+        and ENVIRONMENT in {environment["name"] for environment in review["environments"]}
+    }
 
 
 def _find_author(repository: str, commit: str) -> str:
     path = f"repos/{repository}/commits/{commit}"
-    return github_release.run_gh("api", path, "--jq", ".author.login").strip()
+    return run_gh("api", path, "--jq", ".author.login").strip()
 
 
 def _append(variable: str, text: str) -> None:

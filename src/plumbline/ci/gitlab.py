@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from urllib.parse import urlencode
 
 from plumbline.contract.errors import PlumblineError, RefusedError, RegistryError
+from plumbline.process.visible_text import show_lines
 
 PACKAGE = "registry"
 OUTPUTS = Path("outputs.env")  # a report `dotenv`: variables of the later jobs
@@ -23,9 +24,9 @@ MARK = "<!-- plumbline -->"  # by which the note is found again
 TIMEOUT = 600  # seconds without an answer
 
 
-def list_files() -> dict[str, str]:
+def list_files() -> list[str]:
     """List the kept files; GitLab shows one only when its upload is complete."""
-    return dict.fromkeys(_list_packages(), "uploaded")
+    return list(_list_packages())
 
 
 def upload(file: Path) -> None:
@@ -33,7 +34,7 @@ def upload(file: Path) -> None:
     if file.name in _list_packages():
         raise RegistryError(f"{file.name} is in the package registry already")
     with file.open("rb") as body:
-        _call("PUT", _name_path(file.name), body, file.stat().st_size)
+        _open("PUT", _name_path(file.name), body, file.stat().st_size).close()
 
 
 def download(name: str, folder: Path) -> None:
@@ -44,11 +45,11 @@ def download(name: str, folder: Path) -> None:
 
 def delete(name: str) -> None:
     """Delete a file with its package."""
-    _call("DELETE", f"packages/{_list_packages()[name]}")
+    _open("DELETE", f"packages/{_list_packages()[name]}").close()
 
 
-def describe_start(asked_by: str) -> str:
-    """Who started this job, a reason for the journal.
+def describe_approval(asked_by: str, commit: str) -> str:
+    """Return who started this job, for the journal.
 
     Raises RefusedError where `asked_by` asked for it, and they or the commit's author started it.
     """
@@ -64,7 +65,16 @@ def describe_start(asked_by: str) -> str:
     return f"started by {who}, job {os.environ.get('CI_JOB_ID')}"
 
 
-def set_outputs(values: dict[str, str]) -> None:
+def add_summary(markdown: str) -> None:
+    """Do nothing: a job of GitLab has no page for it."""
+
+
+def annotate(level: str, title: str, text: str) -> None:
+    """Put a line into the job's log."""
+    print(f"{title}: {show_lines(text)}", flush=True)  # noqa: T201
+
+
+def set_outputs(**values: str) -> None:
     """Set variables of the later jobs. Raises ValueError for a value of more than one line."""
     with OUTPUTS.open("a", encoding="utf-8") as file:
         for name, value in values.items():
@@ -82,25 +92,23 @@ def read_output(name: str) -> str:
 def start_training() -> None:
     """Start a pipeline of the default branch."""
     fields = {"token": os.environ["CI_JOB_TOKEN"], "ref": os.environ["CI_DEFAULT_BRANCH"]}
-    _call("POST", "trigger/pipeline", urlencode(fields).encode())
+    _open("POST", "trigger/pipeline", urlencode(fields).encode()).close()
 
 
 def write_note(text: str) -> None:
     """Write the note of reports on this merge request: the first time a new one, then the same."""
     notes = f"merge_requests/{os.environ['CI_MERGE_REQUEST_IID']}/notes"
-    newest = _call("GET", f"{notes}?sort=desc&per_page=100")
+    newest = json.load(_open("GET", f"{notes}?sort=desc&per_page=100"))
     own = [note["id"] for note in newest if note["body"].startswith(MARK)]
     body = urlencode({"body": f"{MARK}\n{text}"}).encode()
-    if own:
-        _call("PUT", f"{notes}/{own[0]}", body)
-    else:
-        _call("POST", notes, body)
+    method, path = ("PUT", f"{notes}/{own[0]}") if own else ("POST", notes)
+    _open(method, path, body).close()
 
 
 def _list_packages() -> dict[str, int]:
     """List the kept files with the numbers that GitLab gave their packages, newest first."""
-    query = {"package_type": "generic", "package_name": PACKAGE, "per_page": 100, "sort": "desc"}
-    found = _call("GET", f"packages?{urlencode(query | {'order_by': 'created_at'})}")
+    query = f"package_type=generic&package_name={PACKAGE}&per_page=100"
+    found = json.load(_open("GET", f"packages?{query}&order_by=created_at&sort=desc"))
     return {
         f"{PACKAGE}-{package['version'].rpartition('.')[2]:>06}.tar": package["id"]
         for package in found
@@ -113,16 +121,12 @@ def _name_path(name: str) -> str:
     return f"packages/generic/{PACKAGE}/0.0.{number}/{name}"
 
 
-def _call(method: str, path: str, body: bytes | BinaryIO | None = None, size: int = 0) -> Any:
-    with _open(method, path, body, size) as answer:
-        text = answer.read()
-    return json.loads(text) if text else None
-
-
 def _open(method: str, path: str, body: bytes | BinaryIO | None = None, size: int = 0) -> Any:
     """Open a path of this project; RegistryError names what GitLab answered."""
-    is_note = "/notes" in path
-    headers = {"PRIVATE-TOKEN" if is_note else "JOB-TOKEN": _find_token(is_note=is_note)}
+    kind, token = ("JOB-TOKEN", "CI_JOB_TOKEN")
+    if "/notes" in path:
+        kind, token = ("PRIVATE-TOKEN", "REPORT_TOKEN")
+    headers = {kind: os.environ.get(token, "")}
     if size:
         headers["Content-Length"] = str(size)
     address = f"{os.environ['CI_API_V4_URL']}/projects/{os.environ['CI_PROJECT_ID']}/{path}"
@@ -134,10 +138,6 @@ def _open(method: str, path: str, body: bytes | BinaryIO | None = None, size: in
         raise RegistryError(f"GitLab refused {method} {path}: {error.code} {reason}") from None
     except OSError as error:
         raise RegistryError(f"GitLab cannot be reached: {error}") from None
-
-
-def _find_token(*, is_note: bool) -> str:
-    return os.environ.get("REPORT_TOKEN" if is_note else "CI_JOB_TOKEN", "")
 
 
 if __name__ == "__main__":

@@ -7,51 +7,35 @@ continue from one registry the later one is refused, so that nothing is lost unn
 the repository, so it needs only Python and GitHub's `gh`, and reads only that one file of FOLDER.
 """
 
-import os
 import re
 import sys
 from pathlib import Path
-from typing import Protocol
 
-from plumbline.ci import github_release, gitlab
-from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.ci.forge import find_forge
+from plumbline.contract.errors import ParamsError, PlumblineError, RegistryError
+from plumbline.tracking import store_location
 
 FILE = re.compile(r"registry-(\d{6})\.tar")
 NUM_KEPT = 20
 
 
-class Forge(Protocol):
-    """Where registries are kept."""
+def is_registry_shared() -> bool:
+    """Whether all runs use one tracking server, so that no registry has to be moved between them.
 
-    def list_files(self) -> dict[str, str]:
-        """List the state of each kept file; `uploaded` is complete."""
-
-    def upload(self, file: Path) -> None:
-        """Add a file; RegistryError where there is one of that name."""
-
-    def download(self, name: str, folder: Path) -> None:
-        """Download a file into a folder."""
-
-    def delete(self, name: str) -> None:
-        """Delete a file."""
+    Raises ParamsError for a bare database: the files of its models would be left on this machine,
+    which is deleted after the run.
+    """
+    uri = store_location.find_uri()
+    if uri.startswith(("sqlite:///", "https://", "http://")):
+        return not uri.startswith("sqlite")
+    raise ParamsError(
+        "MLFLOW_TRACKING_URI names a database; jobs of CI need an MLflow server: it keeps files too"
+    )
 
 
 def find_newest() -> str | None:
-    """The name of the registry that was kept last; None where there is none yet.
-
-    Raises RegistryError where its upload is not complete.
-    """
-    states = _list_registries()
-    if not states:
-        return None
-    name = max(states)
-    if states[name] != "uploaded":
-        raise RegistryError(
-            f"{name} in the release {github_release.RELEASE} is not complete ({states[name]}): "
-            "wait for the run that uploads it; if there is none, run "
-            f"`gh release delete-asset {github_release.RELEASE} {name}`"
-        )
-    return name
+    """The name of the registry that was kept last; None where there is none yet."""
+    return max(_list_registries(), default=None)
 
 
 def name_next(name: str | None) -> str:
@@ -62,7 +46,7 @@ def name_next(name: str | None) -> str:
 
 def download(name: str, folder: Path) -> Path:
     """Download a kept registry into a folder; its path."""
-    _find_forge().download(name, folder)
+    find_forge().download(name, folder)
     return folder / name
 
 
@@ -72,36 +56,36 @@ def keep(folder: Path) -> str:
     Raises RegistryError where the folder holds anything else, or another run used its number.
     """
     file = _find_only_registry(folder)
-    forge = _find_forge()
     try:
-        forge.upload(file)
+        find_forge().upload(file)
     except RegistryError as error:
         raise RegistryError(
             f"{file.name} was not kept: another run was faster, or the forge is unreachable. "
             f"Run all jobs again ({error})"
         ) from None
-    for name in sorted(_list_registries())[:-NUM_KEPT]:
-        forge.delete(name)
+    _delete_oldest()
     return file.name
 
 
-def _find_forge() -> Forge:
-    return gitlab if os.environ.get("GITLAB_CI") else github_release
+def _delete_oldest() -> None:
+    """Delete all but the last files; says so where that is refused, as what counts is kept."""
+    try:
+        for name in sorted(_list_registries())[:-NUM_KEPT]:
+            find_forge().delete(name)
+    except RegistryError as error:
+        sys.stderr.write(f"more than {NUM_KEPT} registries are kept, as {error}\n")
 
 
 def _find_only_registry(folder: Path) -> Path:
-    files = sorted(folder.iterdir())
-    if len(files) == 1 and FILE.fullmatch(files[0].name):
-        (file,) = files
-        if file.is_file() and not file.is_symlink():
-            return file
-    names = [path.name for path in files]
+    names = sorted(path.name for path in folder.iterdir())
+    file = folder / "".join(names[:1])
+    if len(names) == 1 and FILE.fullmatch(file.name) and file.is_file() and not file.is_symlink():
+        return file
     raise RegistryError(f"{folder}: expected one file registry-N.tar; found {names}")
 
 
-def _list_registries() -> dict[str, str]:
-    states = _find_forge().list_files()
-    return {name: state for name, state in states.items() if FILE.fullmatch(name)}
+def _list_registries() -> list[str]:
+    return [name for name in find_forge().list_files() if FILE.fullmatch(name)]
 
 
 if __name__ == "__main__":

@@ -21,32 +21,22 @@ def merge_locks(base: Path, ours: Path, theirs: Path) -> list[str]:
 
     Raises PlumblineError where one of them is not a dvc.lock, and then changes nothing.
     """
-    base_stages = _read_stages(base, "the common")
-    our_stages = _read_stages(ours, "our")
-    their_stages = _read_stages(theirs, "their")
-    merged = {}
-    conflicting = []
-    for name in dict.fromkeys([*our_stages, *their_stages]):
-        before = base_stages.get(name)
-        our_stage = our_stages.get(name)
-        their_stage = their_stages.get(name)
-        if our_stage != their_stage and before not in (our_stage, their_stage):
-            conflicting.append(name)  # DVC's cache has it if it ever ran like this; else it runs
-            continue
-        stage = their_stage if our_stage == before else our_stage
-        if stage:
-            merged[name] = stage
-    _write_stages(ours, merged)
-    return conflicting
-
-
-def _write_stages(path: Path, stages: Mapping[str, Any]) -> None:
     from ruamel.yaml import YAML
 
+    before = _read_stages(base, "the common")
+    our = _read_stages(ours, "our")
+    their = _read_stages(theirs, "their")
+    names = dict.fromkeys([*our, *their])
+    # DVC's cache has a conflicting stage if it ever ran like this; else it runs.
+    sides = {name: (our.get(name), their.get(name)) for name in names}
+    conflicting = [n for n, (a, b) in sides.items() if a != b and before.get(n) not in (a, b)]
+    merged = {name: b if a == before.get(name) else a for name, (a, b) in sides.items()}
+    stages = {name: stage for name, stage in merged.items() if stage and name not in conflicting}
     text = io.StringIO()
     YAML().dump({"schema": SCHEMA, "stages": stages}, text)
-    with write_aside(path) as aside:
+    with write_aside(ours) as aside:
         aside.write_text(text.getvalue(), encoding="utf-8")
+    return conflicting
 
 
 def _read_stages(path: Path, whose: str) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from plumbline.ci import github
+from plumbline.ci import kept_registry
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.process.lineage import ask_git
 from plumbline.registry import journal
@@ -28,17 +28,17 @@ def submit_training() -> tuple[str, str]:
         raise ParamsError(
             f"{COMMAND} is not set; expected a command such as `sbatch deploy/slurm/pipeline.sh`"
         )
-    _require_shared_registry()
+    if not kept_registry.is_registry_shared():
+        raise ParamsError(
+            "the registry is in this checkout, where a job elsewhere registers nothing: set "
+            f"MLFLOW_TRACKING_URI to an MLflow server and PLUMBLINE_JOURNAL_URI. {NOTHING}"
+        )
+    journal.find_journal_uri()
     commit = _find_commit()
-    done = subprocess.run(
-        ["sh", "-c", command],
-        env={**os.environ, COMMIT: commit, RUNNER_JOB: ""},
-        stdout=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    output = done.stdout.strip()
+    shell = ["sh", "-c", command]
+    variables = {**os.environ, COMMIT: commit, RUNNER_JOB: ""}
+    done = subprocess.run(shell, env=variables, stdout=subprocess.PIPE, check=False)
+    output = done.stdout.decode(errors="replace").strip()
     if done.returncode:
         sys.stderr.write(f"{output}\n" if output else "")
         raise PlumblineError(
@@ -46,15 +46,6 @@ def submit_training() -> tuple[str, str]:
             "reason is above. Look at the scheduler's queue before you submit again"
         )
     return commit, output
-
-
-def _require_shared_registry() -> None:
-    if not github.is_registry_shared():
-        raise ParamsError(
-            "the registry is in this checkout, where a job elsewhere registers nothing: set "
-            f"MLFLOW_TRACKING_URI to an MLflow server and PLUMBLINE_JOURNAL_URI. {NOTHING}"
-        )
-    journal.find_journal_uri()
 
 
 def _find_commit() -> str:

@@ -1,9 +1,9 @@
-"""The result of a run, for the later steps and jobs of a GitHub workflow."""
+"""The result of a run, for the later steps and jobs of CI."""
 
 import os
 from typing import Any
 
-from plumbline.ci import github
+from plumbline.ci.forge import find_forge
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError, PlumblineError
 from plumbline.contract.loading import load_task
@@ -23,6 +23,7 @@ def publish(params: Params) -> int:
     registered version `model`, `version`, `bundle`, `champion` (a version or "none") and `waits`:
     `yes` where the version may be promoted and a person has to approve it.
     """
+    forge = find_forge()
     try:
         evidence = document.read_evidence(params)
         verify_evidence(evidence, params, load_task(params.task))
@@ -30,16 +31,16 @@ def publish(params: Params) -> int:
         if evidence["verdict"] in ("promote", "keep"):
             registered = _describe_registered(evidence)
     except PlumblineError as error:
-        github.set_outputs(verdict="error")
-        github.add_summary(
+        forge.set_outputs(verdict="error")
+        forge.add_summary(
             f"## Error: no verdict was reached\n\n{html.format_code(str(error))}\n\nSee the log."
         )
         raise
     verdict = evidence["verdict"]
-    github.set_outputs(verdict=verdict, **registered)
-    github.add_summary(summary.render_markdown() + _describe_next_step(registered))
+    forge.set_outputs(verdict=verdict, **registered)
+    forge.add_summary(summary.render_markdown() + _describe_next_step(registered))
     is_failure = verdict in ("refuse", "error")
-    github.annotate("error" if is_failure else "notice", verdict, evidence["summary"])
+    forge.annotate("error" if is_failure else "notice", verdict, evidence["summary"])
     return 0 if verdict == "keep" else EXIT_CODES[verdict]
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from plumbline.ci import github
+from plumbline.ci.forge import find_forge
 from plumbline.cli import (
     decisions,
     docs,
@@ -57,17 +57,14 @@ def main() -> None:
     try:
         refuse_misspelt_variables()
         app()
-    except PlumblineError as error:
-        print(show_lines(f"plumbline: {error}"), file=sys.stderr)
-        github.annotate("error", "plumbline", str(error))
-        sys.exit(error.exit_code)
     except Exception as error:
-        message = explain_system_error(error)
+        own = error if isinstance(error, PlumblineError) else None
+        message = str(own) if own else explain_system_error(error)
         if message is None:
             raise
         print(show_lines(f"plumbline: {message}"), file=sys.stderr)
-        github.annotate("error", "plumbline", message)
-        sys.exit(1)
+        find_forge().annotate("error", "plumbline", message)
+        sys.exit(own.exit_code if own else 1)
 
 
 def _show_version(wanted: bool) -> None:

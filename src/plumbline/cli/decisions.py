@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.ci import github
+from plumbline.ci.forge import find_forge
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry import champion_pin
@@ -75,7 +75,7 @@ def promote(
     if asked_by is not None:
         # Of the evidence, which is checked: a tag may have been changed in MLflow.
         lineage = read_evidence(find_version(f"models:/{name}/{version}")).get("lineage") or {}
-        approval = github.describe_approval(asked_by, lineage.get("git_commit", ""))
+        approval = find_forge().describe_approval(asked_by, lineage.get("git_commit", ""))
         reason = f"{reason}; {approval}" if reason else approval
     once = asked_by is not None
     _announce(promotion.promote(name, version, expect, reason, override, bundle, once=once))
@@ -168,7 +168,7 @@ def _announce(entry: "Entry") -> None:
     change = f"the champion is version {entry.version}, it was {entry.previous}"
     message = f"{entry.model}: {change}; journal entry {entry.number}"
     print_plain(message)
-    github.add_summary(f"**{entry.action}**: {message}")
+    find_forge().add_summary(f"**{entry.action}**: {message}")
     if champion_pin.is_checkout():
         print_plain(f"{layout.CHAMPION} names it now: {COMPARES}")
 

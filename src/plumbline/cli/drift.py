@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.ci import github
+from plumbline.ci.forge import find_forge
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.terminal.console import print_json, print_plain
@@ -84,9 +84,10 @@ def check_drift(
         print_plain(message)
         print_plain(f"full report: {layout.DRIFT_PAGE}")
     if workflow:
-        github.set_outputs(drift=outcome.verdict)
-        github.add_summary(f"## Drift: {outcome.verdict}\n\n{html.format_code(outcome.reason)}")
-        github.annotate("notice", "drift", message)
+        forge = find_forge()
+        forge.set_outputs(drift=outcome.verdict)
+        forge.add_summary(f"## Drift: {outcome.verdict}\n\n{html.format_code(outcome.reason)}")
+        forge.annotate("notice", "drift", message)
         return
     raise typer.Exit(decision.EXIT_CODES[outcome.verdict])
 
@@ -102,7 +103,7 @@ def _check_due(params: "Params", *, record: bool, workflow: bool, as_json: bool)
     else:
         print_plain(f"{verdict}: {due.reason}")
     if workflow:
-        github.set_outputs(due="yes" if due.is_due else "no")
-        github.add_summary(f"## Training is {verdict}\n\n{due.reason}")
+        find_forge().set_outputs(due="yes" if due.is_due else "no")
+        find_forge().add_summary(f"## Training is {verdict}\n\n{due.reason}")
     elif not due.is_due:
         raise typer.Exit(NOT_DUE)

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from plumbline.ci import github, gitlab, kept_registry
+from plumbline.ci import gitlab, kept_registry
+from plumbline.ci.forge import find_forge
 from plumbline.contract.errors import ParamsError
 from plumbline.terminal.console import print_plain
 
@@ -60,18 +61,18 @@ def _fetch_registry() -> None:
     """Install the registry that CI kept last."""
     from plumbline.registry import archives
 
-    if github.is_registry_shared():
+    if kept_registry.is_registry_shared():
         print_plain("the registry is on a server that all runs share; there is nothing to fetch")
         return
     newest = kept_registry.find_newest()
     next_name = kept_registry.name_next(newest)
     if newest is None:
-        github.set_outputs(next=next_name)
+        find_forge().set_outputs(next=next_name)
         print_plain("no registry was kept yet: this is the first run")
         return
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         num_files = archives.unpack(kept_registry.download(newest, Path(folder)))
-    github.set_outputs(next=next_name)
+    find_forge().set_outputs(next=next_name)
     print_plain(f"{newest}: {num_files:,} files; {CHECKED_BY}")
 
 
@@ -79,7 +80,7 @@ def _keep_registry() -> None:
     """Keep the registry under the number after the one that this job of GitLab fetched."""
     from plumbline.registry import archives
 
-    if github.is_registry_shared():
+    if kept_registry.is_registry_shared():
         print_plain("the registry is on a server that all runs share; there is nothing to keep")
         return
     name = gitlab.read_output("next")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from plumbline.ci import github
+from plumbline.ci.forge import find_forge
 from plumbline.terminal.console import print_lines
 
 EXAMPLE = "plumbline run --pull"
@@ -55,4 +55,4 @@ def _submit() -> None:
     commit, output = submission.submit_training()
     message = f"submitted: the training of commit {commit[:12]}"
     print_lines(f"{output}\n{message}" if output else message)
-    github.annotate("notice", "submitted", output or message)
+    find_forge().annotate("notice", "submitted", output or message)

@@ -38,6 +38,7 @@ class Project:
     packages: dict[str, bytes] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     started: list[str] = field(default_factory=list)
+    may_delete: bool = True  # a Developer may not
 
     def answer(self, method: str, path: str, body: bytes, token: str) -> tuple[int, Any]:
         """The status and the answer to a request to this project."""
@@ -54,6 +55,8 @@ class Project:
                 return 201, {"message": "201 Created"}
             case "GET", ["packages", "generic", "registry", version, _]:
                 return 200, self.packages[version]
+            case "DELETE", ["packages", _] if not self.may_delete:
+                return 403, {"message": "403 Forbidden"}
             case "DELETE", ["packages", number]:
                 self.packages.pop([*self.packages][int(number) - 1])
                 return 204, b""

@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 
 ORDER = {"none": 0, "read": 1, "write": 2}
-# Whether a run with a higher number is not completed, in jq's language.
-LATER = r'"later=\\\(any\(\.\[\]; \.number > (\d+) and \.status != "completed"\)\)"'
 RAW = "--raw-field"
 BEGUN = b"begun"  # an asset with no more than this was cut short
 
@@ -44,11 +42,9 @@ def main(arguments: list[str]) -> str:
             return ""
         case ["run", "list", *_, "--json", "number,status", "--jq", query]:
             allow("actions", "read")
-            own = int(re.fullmatch(LATER, query)[1])
-            later = any(
-                number > own and status != "completed"
-                for number, status in entries(here / "runs.json")
-            )
+            own = int(re.search(r"any\(.*number > (\d+) and .*status != .completed", query)[1])
+            runs = entries(here / "runs.json")
+            later = any(number > own and status != "completed" for number, status in runs)
             return f"later={str(later).lower()}"
         case ["run", "list", *query] if query[-2:] == ["--jq", "length"]:
             allow("actions", "read")
