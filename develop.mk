@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-scale bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
+.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-growth bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -42,8 +42,8 @@ bench-train: setup  ## samples/s against the Hugging Face Trainer, side by side
 bench-everywhere: setup  ## whether the shipped runs are promoted with each set of instructions, number of threads and seed; OPTIONS: the module
 	@python benchmarks/everywhere.py $(OPTIONS)
 
-bench-scale: setup  ## memory and time of what looks at all rows, as they become more
-	@python benchmarks/scale.py
+bench-growth: setup  ## time and memory of each stage as the rows become more, and their slope; OPTIONS: other numbers of rows
+	@python benchmarks/growth.py $(OPTIONS)
 
 bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and BentoML
 	@python benchmarks/serve.py

@@ -15,11 +15,10 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_params
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.models import build_learner, compare_export
+from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
 from plumbline.tasks.text_classification.scoring.answers import collect_answers
 
-KINDS = ("ensemble", "linears")
 TOLERANCE = 1e-6
 
 
@@ -75,17 +74,6 @@ def test_doubt_is_the_same_alone_and_in_company(
     for name in ("epistemic", "aleatoric"):
         alone = [members.predict({"text": [text]})[name][0] for text in texts]
         np.testing.assert_allclose(together[name], alone, rtol=0, atol=TOLERANCE)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_each_form_answers_as_the_weights_of_all_members(
-    name: str, trained: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(trained)
-    differences = compare_export(small_params(), name, trained / name, {"text": texts})
-    assert {difference.form for difference in differences} >= {"fp32"}
-    for difference in differences:
-        assert difference.largest <= difference.limit, difference
 
 
 def test_only_the_bundle_of_an_ensemble_says_that_it_tells_doubt_apart(trained: Path) -> None:
