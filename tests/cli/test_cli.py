@@ -269,7 +269,7 @@ def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:
 def test_predict_before_anything_was_registered(checkout: Checkout) -> None:
     done = checkout.run("plumbline", "predict", "hello", code=1)
     assert "models:/ticket-router@champion" in done.stderr
-    assert "dvc repro" in done.stderr
+    assert "`make run` makes one" in done.stderr
     assert "Traceback" not in done.stderr
 
 
