@@ -134,9 +134,9 @@ def test_a_mirrored_ladder_is_the_same_filter(examples: Path) -> None:
     assert not np.array_equal(rows.coordinates[:half], rows.coordinates[half:])
 
 
-@pytest.mark.parametrize("name", ["regression", "diffusion"])
-def test_networks_learn(examples: Path, name: str) -> None:
-    losses = train(build_learner(build_params(), name, examples), 80)
+@pytest.mark.parametrize(("name", "steps"), [("regression", 30), ("diffusion", 80)])
+def test_networks_learn(examples: Path, name: str, steps: int) -> None:
+    losses = train(build_learner(build_params(), name, examples), steps)
     assert np.mean(losses[-20:]) < 0.9 * np.mean(losses[:5])
 
 
