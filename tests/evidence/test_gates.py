@@ -725,7 +725,7 @@ def test_groups_that_are_too_small_to_rule_out_a_loss_are_counted(sound: Facts) 
     slices = compare.compare_slices(rows, winner, "x", champion, sound.metric, sound.limits)
     gate = ask_gate("slices", replace(sound, winner=winner, champion=champion, slices=slices))
     assert gate.status == "pass"
-    assert "; 1 are too small to rule it out. Closest: " in gate.reason
+    assert "; 1 of them have too few rows to show that they do not." in gate.reason
 
 
 def test_steps_of_half_a_margin_do_not_walk_down(sound: Facts) -> None:
