@@ -258,7 +258,9 @@ def _read_module(module: str) -> str:
 
 
 def _has_code(module: str) -> bool:
-    """Whether a module is more than a docstring."""
+    """Whether a module is more than a docstring; no stage calls what starts the command line."""
+    if module == "plumbline":
+        return False
     return len(ast.parse(_read_module(module)).body) > 1 or not _get_path(module).endswith(
         "__init__.py"
     )
