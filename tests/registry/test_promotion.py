@@ -186,13 +186,15 @@ def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
 
 
 def test_what_made_a_version_champion_once_does_not_make_it_champion_again(here: Path) -> None:
-    promotion.promote(NAME, "1", expect="none", reason="a first one")
-    assert read_champion_alias() == "1"
+    first = promotion.promote(NAME, "1", expect="none", reason="a first one")
     promotion.promote(NAME, "2", expect="1", reason="")
+    record_registration("1", first.bundle, "of the same bundle, trained again")
     with pytest.raises(
         RegistryError, match=r"version 1 was champion before; `plumbline rollback line --to 1`"
     ):
         promotion.promote(NAME, "1", expect="2", reason="")
+    again = promotion.promote(NAME, "1", expect="2", reason="it passed again", override=True)
+    assert again.evidence == first.evidence
 
 
 def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> None:
@@ -231,10 +233,8 @@ def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
     ):
         promotion.promote(NAME, "2", expect="1", reason="")
     assert read_champion_alias() == "1"
-    assert (
-        promotion.promote(NAME, "2", expect="1", reason="the disk was full", override=True).version
-        == "2"
-    )
+    entry = promotion.promote(NAME, "2", expect="1", reason="the disk was full", override=True)
+    assert entry.version == "2"
 
 
 @pytest.mark.parametrize("override", [False, True])

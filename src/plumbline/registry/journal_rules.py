@@ -37,11 +37,11 @@ def require_allowed(decision: Decision, earlier: Sequence[Entry], *, forced: boo
             anyway = '. --force "WHY" goes back to it anyway, --to VERSION to another one'
             _refuse_refused(decision.model, decision.version, decision.bundle, earlier, anyway)
         return
+    if decision.action != "override":
+        _refuse_former_champion(decision, earlier)
     _require_registered(decision, earlier)
-    if decision.action == "override":
-        return
-    refuse_unfit(decision.model, decision.version, decision.bundle, earlier)
-    _refuse_former_champion(decision, earlier)
+    if decision.action != "override":
+        refuse_unfit(decision.model, decision.version, decision.bundle, earlier)
 
 
 def refuse_unfit(model: str, version: str, bundle: str, entries: Sequence[Entry]) -> None:
@@ -160,7 +160,8 @@ def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
             "outside plumbline. Nothing was changed. "
             "`dvc repro --force --single-item register` registers what was evaluated here"
         )
-    last = rulings[-1]
+    own = [entry for entry in earlier if entry.bundle == decision.bundle]
+    last = find_choice(own, decision.version) or rulings[-1]  # a former champion keeps its evidence
     if last.action == "refuse" and decision.action != "override":
         return  # `refuse_unfit` refuses it, with a better reason than other evidence
     if last.evidence != decision.evidence:
@@ -173,10 +174,7 @@ def _require_registered(decision: Decision, earlier: Sequence[Entry]) -> None:
 
 
 def _refuse_former_champion(decision: Decision, earlier: Sequence[Entry]) -> None:
-    """Refuse a version that was champion once.
-
-    Its evidence is as old as that, so it cannot be promoted again; `rollback` brings it back.
-    """
+    """Refuse a former champion, whose evidence is as old as that: `rollback` brings it back."""
     for entry in earlier:
         if entry.moves and entry.version == decision.version:
             raise RegistryError(
