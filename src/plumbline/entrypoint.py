@@ -21,7 +21,7 @@ from plumbline.contract.variables import refuse_misspelt_variables
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.process import leftovers, ranks
 from plumbline.process.checkout_lock import lock_stage
-from plumbline.process.dvc_lock import refuse_changed_params
+from plumbline.process.dvc_lock import BEGAN, refuse_changed_params
 from plumbline.process.locked_packages import require_locked_versions
 from plumbline.process.stop_signals import (
     INTERRUPTED,
@@ -79,8 +79,9 @@ def _run(stage: str, candidate: str | None) -> None:
     with lock_stage(stage) if ranks.is_main() else nullcontext():
         if ranks.is_main():
             leftovers.remove_checkout_leftovers()  # of killed stages
+        BEGAN.set((values, stage, candidate))
         run_tracked(stage, params, task, candidate)
-        refuse_changed_params(values, stage, candidate)
+        refuse_changed_params()  # MLflow may have taken long
 
 
 def run_tracked(
@@ -92,6 +93,7 @@ def run_tracked(
     known = (params, task) if candidate is None else (params, task, candidate)
     with track_stage(params, stage, candidate, lambda status: describe(status, *known)):
         run_stage(stage, params, task, candidate)
+        refuse_changed_params()
 
 
 def run_stage(stage: str, params: Params, task: Task[Params], candidate: str | None = None) -> None:

@@ -1,6 +1,7 @@
 """dvc.yaml and dvc.lock, read before DVC reads them: it does not say where one is broken."""
 
 import re
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from plumbline.contract.yaml_file import load_yaml, scan_yaml
 
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
+BEGAN: ContextVar[tuple[Any, str, str | None]] = ContextVar("params, stage, candidate")
 MARKERS = ("<<<<<<< ", ">>>>>>> ")
 CHOOSE = "`git checkout --ours {path}` (or --theirs) and `git add {path}`"
 
@@ -38,19 +40,23 @@ def check_files() -> None:
     )
 
 
-def refuse_changed_params(before: Any, stage: str, candidate: str | None) -> None:
-    """Raise ParamsError where params that `stage` depends on are others than `before` it ran.
+def refuse_changed_params() -> None:
+    """Raise ParamsError where params that the stage in BEGAN depends on are others than before.
 
     DVC reads them when a stage has ended, and would take its outputs for those of the new values.
     """
-    old, new = (dict(flatten(values)) for values in (before, load_yaml(layout.PARAMS)))
+    if (began := BEGAN.get(None)) is None:
+        return
+    before, stage, candidate = began
+    now = load_yaml(layout.PARAMS)
+    old, new = (dict(flatten(values)) for values in (before, now if isinstance(now, dict) else {}))
     for key in [key for key in {**old, **new} if old.get(key) != new.get(key)]:
         entry = load_yaml(PIPELINE)["stages"][stage]
         names = re.sub(r"\$\{\w+}", str(candidate), " ".join(entry.get("do", entry)["params"]))
         if any(f"{key}.".startswith(f"{name}.") for name in names.split()):
             raise ParamsError(
-                f"{layout.PARAMS}: {key} was {old.get(key)} when {stage} began, and is "
-                f"{new.get(key)} now; run the same command again, so that it runs with that"
+                f"{layout.PARAMS}: {key.partition('://')[0]} was changed while {stage} ran; run "
+                "the same command again, or put it back first to keep what was trained"
             )
 
 

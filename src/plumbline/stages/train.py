@@ -15,6 +15,7 @@ from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.validation_report import read_validation
 from plumbline.process import ranks
+from plumbline.process.dvc_lock import refuse_changed_params
 from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.tracking.dataset_facts import describe_dataset
@@ -125,6 +126,7 @@ def learn(
         return ""
     digest = _publish(learner, params, task, candidate, hardware.device, hardware.precision)
     if not keep_checkpoints:
+        refuse_changed_params()
         remove_checkpoints(candidate)
     return digest
 
@@ -164,6 +166,7 @@ def _learn_seeds(params: Params, task: Task[Params], candidate: str, examples: P
             publish(layout.locate_bundle(training), layout.locate_bundle(name))
             for locate in (trainings.locate_curve, trainings.locate_hardware):
                 publish(locate(training), locate(name))
+    refuse_changed_params()
     remove_checkpoints(candidate)
 
 
