@@ -364,9 +364,18 @@ def change_a_library(_task: Task, patch: pytest.MonkeyPatch) -> None:
 
 
 def change_own_code(_task: Task, _patch: pytest.MonkeyPatch) -> None:
-    code = Path("src/tasks/text_classification/more.py")
+    code = Path("src/shared/more.py")  # which a task may import
     code.parent.mkdir(parents=True)
     code.write_text("more = True\n")
+
+
+def end_an_installation(_task: Task, patch: pytest.MonkeyPatch) -> None:
+    Path("site/half-1.0.dist-info").mkdir(parents=True)
+    patch.syspath_prepend(Path("site").resolve())
+
+
+def change_the_kept_list(_task: Task, _patch: pytest.MonkeyPatch) -> None:
+    (layout.MEASURED / "facts.json").write_text('{"files": null}')
 
 
 def change_what_was_kept(_task: Task, _patch: pytest.MonkeyPatch) -> None:
@@ -389,9 +398,22 @@ def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
         change_own_code,
         change_what_was_kept,
         change_kept_scores,
-        lambda _, patch: patch.setenv("OMP_NUM_THREADS", "7"),
+        change_the_kept_list,
+        end_an_installation,
+        lambda _, patch: patch.setenv("OPENBLAS_NUM_THREADS", "7"),
     ],
-    ids=["row", "weights", "control", "library", "code", "facts", "scores", "threads"],
+    ids=[
+        "row",
+        "weights",
+        "control",
+        "library",
+        "code",
+        "facts",
+        "scores",
+        "list",
+        "half",
+        "threads",
+    ],
 )
 def test_measurements_hold_for_what_was_measured_alone(
     change: Callable[[Task, pytest.MonkeyPatch], None],
@@ -403,6 +425,27 @@ def test_measurements_hold_for_what_was_measured_alone(
     assert gather(loosen(params), task).kept
     change(task, monkeypatch)
     assert gather(loosen(params), task).kept is None
+
+
+def test_a_package_that_can_be_edited_is_never_the_same(
+    checkout: Path, params: TextParams, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_a_library(task, monkeypatch)
+    origin = Path("site/other-1.0.dist-info/direct_url.json")
+    origin.write_text('{"url": "file:///other", "dir_info": {"editable": true}}')
+    evaluate(params, task)
+    assert gather(loosen(params), task).kept is None
+
+
+def test_an_evaluation_stands_where_its_measurements_cannot_be_kept(
+    checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.rmtree(layout.MEASURED)
+    layout.MEASURED.write_text("no folder")
+    with steps.show_steps("evaluate"):
+        evaluate(params, task)
+    assert "nothing could be kept" in capsys.readouterr().out
+    assert document.read_evidence(params)["verdict"] == "promote"
 
 
 def test_another_pin_seed_or_slice_is_another_measurement(

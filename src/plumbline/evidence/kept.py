@@ -1,10 +1,12 @@
 """What an evaluation measured, kept in this checkout for the next one.
 
 A limit of a gate changes no answer: where everything else is as it was, only gates are asked again.
-Who asks the same once more, as by `dvc repro --force`, wants it measured again.
+Who asks the same once more, or types `plumbline run --force`, wants it measured again.
 """
 
+import json
 import os
+import secrets
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,7 +21,7 @@ from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.params import Params
 from plumbline.contract.records import Leak
 from plumbline.contract.task import Task
-from plumbline.contract.task_packages import OWN, SOURCES, find_task_folder
+from plumbline.contract.task_packages import SOURCES, find_task_folder
 from plumbline.evidence.champion import ChampionModel
 from plumbline.evidence.document import compute_seal, describe_params, seal_evidence
 from plumbline.process.files import digest_path, publish, read_json_object, write_json
@@ -40,11 +42,8 @@ LIMITS = (
 )  # fmt: skip
 BUDGETS = ("one_p95_ms", "batch_p95_ms", "rss_mb", "bundle_mb")
 PACKAGE = Path(__file__).parents[1]
-# Which hold libraries to a number of threads, or to instructions.
-VARIABLES = (
-    "OMP_NUM_THREADS", "MKL_NUM_THREADS", "ATEN_CPU_CAPABILITY", "ONEDNN_MAX_CPU_ISA",
-    "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE",
-)  # fmt: skip
+# What holds libraries to threads or instructions begins with these; KMP_ torch sets itself.
+VARIABLES = ("ATEN_", "DNNL_", "GOMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_")
 
 
 @dataclass(frozen=True)
@@ -72,12 +71,12 @@ def find_kept(
     """
     try:
         record = read_json_object(layout.MEASURED / FACTS)
-        files = {name: digest_path(layout.MEASURED / name) for name in record.get("files", {})}
-    except (OSError, ValueError):
+        files = {name: digest_path(layout.MEASURED / name) for name in record["files"]}
+    except (OSError, ValueError, KeyError, TypeError):
         return None
     if record.get("seal") != compute_seal(record) or files != record["files"]:
         return None
-    if record["conditions"] != conditions or record["question"] == question:
+    if record.get("conditions") != conditions or record.get("question") == question:
         return None
     for name, digest in bundles.items():
         bundle.require_digest(layout.locate_bundle(name), digest)
@@ -92,7 +91,8 @@ def keep(
 ) -> None:
     """Keep what was measured, in place of what was kept before.
 
-    Scores and the reference of drift are in reports/ already.
+    Scores and the reference of drift are in reports/ already. OSError, ValueError or TypeError
+    where a file cannot be written, as of a table that has texts and numbers in a column.
     """
     layout.MEASURED.parent.mkdir(exist_ok=True)
     champion, winner = subjects.champion, exhibits.candidates[0]
@@ -143,17 +143,37 @@ def describe_conditions(
         "bundles": dict(bundles),
         "data": {name: digest for name, digest in digests.items() if name != "params"},
         "code": {str(path): digest_path(path) for path in _list_code(task.name)},
-        "packages": {each.name: each.version for each in metadata.distributions()},
-        "machine": [sys.version, read_cpu_name(), os.cpu_count()],
-        "variables": {name: os.environ.get(name) for name in VARIABLES},
+        "packages": _list_packages(),
+        "machine": [sys.version, read_cpu_name(), _count_cpus()],
+        "variables": {
+            name: value for name, value in os.environ.items() if name.startswith(VARIABLES)
+        },
     }
 
 
 def _list_code(task: str) -> list[Path]:
-    """List the files of plumbline and of the task; a user's own may import what is beside it."""
-    folders = [PACKAGE, SOURCES / OWN / task]
+    """List the files of plumbline, of this repository, and of a task that is installed."""
+    folders = [PACKAGE, SOURCES]
     of_task = find_task_folder(task)
-    if of_task is not None and not of_task.is_relative_to(PACKAGE):
-        folders.append(of_task.parent)
+    if of_task is not None:
+        folders.append(of_task)
     paths = [path for folder in folders for path in sorted(folder.rglob("*"))]
     return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
+
+
+def _list_packages() -> dict[str, str]:
+    """Return the versions that Python imports; one that can be edited is never the same."""
+    packages: dict[str, str] = {}
+    for each in metadata.distributions():
+        origin = json.loads(each.read_text("direct_url.json") or "{}")
+        is_editable = origin.get("dir_info", {}).get("editable") and each.name != "plumbline"
+        version = secrets.token_hex() if is_editable else str(each.version)
+        packages.setdefault(str(each.name), version)
+    return packages
+
+
+def _count_cpus() -> int | None:
+    """Count the processors that this process may use, where the system says it."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()

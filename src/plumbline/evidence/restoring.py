@@ -38,7 +38,7 @@ def restore(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     choice = choose(candidates, task.metric, params.evaluation)
     if choice.winner != kept.exhibits["winner"]:
         return None
-    announce("takes what the last evaluation measured: models, rows, code and packages are as then")
+    announce("takes what the last evaluation measured (`plumbline run --force` measures again)")
     scores = dict(measured.scores.scores)
     _add_tables(kept, scores)
     order = kept.exhibits["metrics"]
@@ -73,10 +73,11 @@ def _complete(
 ) -> Candidate:
     """Add what pages show, and no gate reads; `order` is that of the metrics."""
     test = scores["candidate", candidate.name, "test"]
+    ordered = {name: test.metrics[name] for name in order if name in test.metrics}
     return replace(
         candidate,
         validation=scores["candidate", candidate.name, "validation"],
-        test=replace(test, metrics={name: test.metrics[name] for name in order}),
+        test=replace(test, metrics=ordered | dict(test.metrics)),
         history=read_history(locate_curve(candidate.bundle)),
         control=scores.get(("control", layout.name_control(candidate.name), "test")),
     )
@@ -99,6 +100,7 @@ def _restore_champion(
         return measure_champion(subjects, winner, predictor, inputs, scores, task)
     facts = replace(
         measured.champion,
+        model=champion.model,
         version=champion.version,
         lag=champion.lag,
         changes=champion.changes,

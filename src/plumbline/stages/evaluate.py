@@ -58,10 +58,13 @@ def evaluate(params: Params, task: Task[Params]) -> None:
         _write_exhibits(exhibits)
         evidence = document.build_evidence(facts, judgement, subjects, exhibits, task)
         evidence = _write_reports(evidence, params, exhibits, task)
-        keep(subjects, facts, measured, exhibits)
     except PlumblineError as error:
         _write_failure(params, task, str(error))
         raise
+    try:
+        keep(subjects, facts, measured, exhibits)
+    except (OSError, ValueError, TypeError) as error:
+        announce(f"the next evaluation measures all again, as nothing could be kept: {error}")
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
     print(show_line(f"evaluate: {message}"))  # noqa: T201 (the stage's result)
 

@@ -24,7 +24,7 @@ def list_code(task: str) -> list[Path]:
     folders = [PACKAGE / room for room in ROOMS]
     of_task = find_task_folder(task)
     if of_task is not None:
-        is_own = not of_task.is_relative_to(PACKAGE)
+        is_own = of_task.parent.name == OWN and not of_task.is_relative_to(PACKAGE)
         folders += [of_task.parent] if is_own else [of_task, SOURCES / OWN / task]
     return [path for folder in folders for path in sorted(folder.rglob("*")) if _is_code(path)]
 
