@@ -153,7 +153,7 @@ def test_a_column_of_another_name_is_named(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text("id;Summe\n7;1\n")
-    with pytest.raises(DataError, match=r"missing column 'Betrag'.*--column x=COLUMN"):
+    with pytest.raises(DataError, match=r"missing column 'Betrag'.*--column 'x=COLUMN'"):
         score_file(champion, "a.csv")
     assert [row["y"] for row in score_file(champion, "a.csv", inputs={"x": "Summe"})] == [3.0]
     with pytest.raises(ParamsError, match="--column z: the model has no such input"):

@@ -123,10 +123,9 @@ def _name_path(name: str) -> str:
 
 def _open(method: str, path: str, body: bytes | BinaryIO | None = None, size: int = 0) -> Any:
     """Open a path of this project; RegistryError names what GitLab answered."""
-    kind, token = ("JOB-TOKEN", "CI_JOB_TOKEN")
+    headers = {"JOB-TOKEN": os.environ.get("CI_JOB_TOKEN", "")}
     if "/notes" in path:
-        kind, token = ("PRIVATE-TOKEN", "REPORT_TOKEN")
-    headers = {kind: os.environ.get(token, "")}
+        headers = {"PRIVATE-TOKEN": os.environ.get("REPORT_TOKEN", "")}
     if size:
         headers["Content-Length"] = str(size)
     address = f"{os.environ['CI_API_V4_URL']}/projects/{os.environ['CI_PROJECT_ID']}/{path}"
