@@ -164,7 +164,9 @@ def test_what_else_is_wrong_is_named_after_a_pin(
     block = text[text.index("  minilm:\n") : text.index("\ntraining:")]
     params.write_text(text.replace(block, block + block.replace("minilm:", "other:", 1)))
     pin_weights("hf://org/name", candidate="minilm")
-    assert re.search(r"still wrong: .*: 1 problem.*candidates\.other", capsys.readouterr().out, re.S)
+    assert re.search(
+        r"still wrong: .*: 1 problem.*candidates\.other", capsys.readouterr().out, re.S
+    )
     pin_weights("hf://org/name", candidate="other")
     assert "wrong" not in capsys.readouterr().out
 

@@ -369,11 +369,6 @@ def change_own_code(_task: Task, _patch: pytest.MonkeyPatch) -> None:
     code.write_text("more = True\n")
 
 
-def end_an_installation(_task: Task, patch: pytest.MonkeyPatch) -> None:
-    Path("site/half-1.0.dist-info").mkdir(parents=True)
-    patch.syspath_prepend(Path("site").resolve())
-
-
 def change_the_kept_list(_task: Task, _patch: pytest.MonkeyPatch) -> None:
     (layout.MEASURED / "facts.json").write_text('{"files": null}')
 
@@ -399,7 +394,6 @@ def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
         change_what_was_kept,
         change_kept_scores,
         change_the_kept_list,
-        end_an_installation,
         lambda _, patch: patch.setenv("OPENBLAS_NUM_THREADS", "7"),
     ],
     ids=[
@@ -411,7 +405,6 @@ def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
         "facts",
         "scores",
         "list",
-        "half",
         "threads",
     ],
 )

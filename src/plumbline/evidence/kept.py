@@ -165,10 +165,14 @@ def _list_packages() -> dict[str, str]:
     """Return the versions that Python imports; one that can be edited is never the same."""
     packages: dict[str, str] = {}
     for each in metadata.distributions():
+        try:
+            name, version = str(each.name), str(each.version)
+        except ModuleNotFoundError:  # of an installation that was interrupted
+            continue
         origin = json.loads(each.read_text("direct_url.json") or "{}")
-        is_editable = origin.get("dir_info", {}).get("editable") and each.name != "plumbline"
-        version = secrets.token_hex() if is_editable else str(each.version)
-        packages.setdefault(str(each.name), version)
+        if origin.get("dir_info", {}).get("editable") and name != "plumbline":
+            version = secrets.token_hex()
+        packages.setdefault(name, version)
     return packages
 
 
