@@ -24,8 +24,9 @@ from plumbline.contract.task import Task
 from plumbline.contract.task_packages import SOURCES, find_task_folder
 from plumbline.evidence.champion import ChampionModel
 from plumbline.evidence.document import compute_seal, describe_params, seal_evidence
-from plumbline.process.files import digest_path, publish, read_json_object, write_json
+from plumbline.process.files import digest_path, list_files, publish, read_json_object, write_json
 from plumbline.process.leftovers import make_aside_folder
+from plumbline.registry.package.clean_process import count_cpus
 
 if TYPE_CHECKING:
     from plumbline.evidence.gather import Subjects
@@ -144,7 +145,7 @@ def describe_conditions(
         "data": {name: digest for name, digest in digests.items() if name != "params"},
         "code": {str(path): digest_path(path) for path in _list_code(task.name)},
         "packages": _list_packages(),
-        "machine": [sys.version, read_cpu_name(), _count_cpus()],
+        "machine": [sys.version, read_cpu_name(), count_cpus()],
         "variables": {
             name: value for name, value in os.environ.items() if name.startswith(VARIABLES)
         },
@@ -157,8 +158,7 @@ def _list_code(task: str) -> list[Path]:
     of_task = find_task_folder(task)
     if of_task is not None:
         folders.append(of_task)
-    paths = [path for folder in folders for path in sorted(folder.rglob("*"))]
-    return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
+    return list_files(folders)
 
 
 def _list_packages() -> dict[str, str]:
@@ -174,10 +174,3 @@ def _list_packages() -> dict[str, str]:
             version = secrets.token_hex()
         packages.setdefault(name, version)
     return packages
-
-
-def _count_cpus() -> int | None:
-    """Count the processors that this process may use, where the system says it."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count()

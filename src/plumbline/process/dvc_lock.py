@@ -50,9 +50,12 @@ def refuse_changed_params() -> None:
     before, stage, candidate = began
     now = load_yaml(layout.PARAMS)
     old, new = (dict(flatten(values)) for values in (before, now if isinstance(now, dict) else {}))
-    for key in [key for key in {**old, **new} if old.get(key) != new.get(key)]:
-        entry = load_yaml(PIPELINE)["stages"][stage]
-        names = re.sub(r"\$\{\w+}", str(candidate), " ".join(entry.get("do", entry)["params"]))
+    changed = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+    if not changed:
+        return
+    entry = load_yaml(PIPELINE)["stages"][stage]
+    names = re.sub(r"\$\{\w+}", str(candidate), " ".join(entry.get("do", entry)["params"]))
+    for key in changed:
         if any(f"{key}.".startswith(f"{name}.") for name in names.split()):
             raise ParamsError(
                 f"{layout.PARAMS}: {key.partition('://')[0]} was changed while {stage} ran; run "

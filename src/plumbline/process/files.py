@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,12 @@ def read_json_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004  reported as any other damage
     return value
+
+
+def list_files(folders: Iterable[Path]) -> list[Path]:
+    """List what somebody wrote in each of the folders, in order: code, or data beside it."""
+    paths = [path for folder in folders for path in sorted(folder.rglob("*"))]
+    return [path for path in paths if path.is_file() and "__pycache__" not in path.parts]
 
 
 def publish(source: Path, target: Path) -> None:

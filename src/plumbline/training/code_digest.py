@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from plumbline.contract.task_packages import OWN, SOURCES, find_task_folder
-from plumbline.process.files import digest_path
+from plumbline.process.files import digest_path, list_files
 
 PACKAGE = Path(__file__).parents[1]
 # Besides the loop: schedules, examples, and how a form or a threshold is chosen.
@@ -26,9 +26,4 @@ def list_code(task: str) -> list[Path]:
     if of_task is not None:
         is_own = of_task.parent.name == OWN and not of_task.is_relative_to(PACKAGE)
         folders += [of_task.parent] if is_own else [of_task, SOURCES / OWN / task]
-    return [path for folder in folders for path in sorted(folder.rglob("*")) if _is_code(path)]
-
-
-def _is_code(path: Path) -> bool:
-    """Whether a path is a file that somebody wrote: code, or data beside it."""
-    return path.is_file() and "__pycache__" not in path.parts
+    return list_files(folders)
