@@ -89,3 +89,16 @@ def test_at_a_terminal_a_bar_moves_below_what_is_said(monkeypatch: pytest.Monkey
         "train: fits linear",
     ]
     assert any(re.search(r"━ +88% \d:\d\d:\d\d epoch 4/4", line) for line in said)
+
+
+def test_a_bar_on_stderr_leaves_a_redirected_stdout_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", result := io.StringIO())
+    monkeypatch.setattr("sys.stderr", terminal := Terminal())
+    monkeypatch.setenv("TERM", "xterm")
+    with steps.show_steps("score", on_stderr=True):
+        steps.announce("answers the rows")
+        steps.show_share("7 rows", 0.5)
+        wait_for(lambda: "50%" in terminal.getvalue())
+        sys.stdout.write("a result\n")
+    assert result.getvalue() == "a result\n"
+    assert "score: answers the rows" in terminal.getvalue()

@@ -1,6 +1,7 @@
 """`plumbline score`: answer every row of a file of any size, or of all files of a folder."""
 
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -126,7 +127,7 @@ def _parse_columns(pairs: list[str]) -> dict[str, str]:
 def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
     from plumbline import scoring
 
-    with show_steps("score"):
+    with _show_progress():
         announce("answers the rows")
         done = scoring.score(copy, request, _show_rows, _print_to_stderr)
     rate = (done.num_rows - done.num_before) / done.seconds
@@ -140,7 +141,7 @@ def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
 def _score_folder(copy: "CachedVersion", request: "ScoringRequest", on: str) -> None:
     from plumbline import scoring
 
-    with show_steps("score"):
+    with _show_progress():
         announce("answers the rows of all files")
         here = on == HERE
         engine = scoring.make_local_engine(_show_rows) if here else scoring.make_spark_engine(on)
@@ -150,6 +151,11 @@ def _score_folder(copy: "CachedVersion", request: "ScoringRequest", on: str) -> 
         f"{hide_secrets(str(request.output))}: {done.num_files:,} files, {done.num_rows:,} rows by "
         f"{copy.name} version {copy.version}{kept}" + _describe_bad(done.num_bad, done.error_column)
     )
+
+
+def _show_progress() -> AbstractContextManager[None]:
+    """Show a bar where stderr is a terminal; stdout is for the result."""
+    return show_steps("score", on_stderr=True) if sys.stderr.isatty() else nullcontext()
 
 
 def _show_rows(num_rows: int, share: float) -> None:

@@ -34,10 +34,10 @@ def show_share(detail: str, share: float) -> None:
 
 
 @contextmanager
-def show_steps(stage: str) -> Iterator[None]:
+def show_steps(stage: str, *, on_stderr: bool = False) -> Iterator[None]:
     """Show in the block what is announced, after the name of the stage, and that it lasts."""
     global _display
-    _display = _Display(stage)
+    _display = _Display(stage, on_stderr=on_stderr)
     try:
         yield
     finally:
@@ -46,11 +46,13 @@ def show_steps(stage: str) -> Iterator[None]:
 
 
 class _Display:
-    def __init__(self, stage: str) -> None:
+    def __init__(self, stage: str, *, on_stderr: bool) -> None:
         self._stage = stage
+        self._on_stderr = on_stderr
         self._due = float("inf")
         self._is_over = threading.Event()
-        self._bar = _start_bar() if sys.stdout.isatty() else None
+        stream = sys.stderr if on_stderr else sys.stdout
+        self._bar = _start_bar(on_stderr=on_stderr) if stream.isatty() else None
         if self._bar is None:
             threading.Thread(target=self._repeat, daemon=True).start()
 
@@ -59,7 +61,7 @@ class _Display:
         self._first: tuple[float, float] | None = None  # time and share of the first update
         self._begin = time.monotonic()
         self._due = self._begin + QUIET_S
-        print(self._line, flush=True)  # noqa: T201 (human output)
+        self._print(self._line)
         if self._bar is not None:
             self._bar.remove_task(self._bar.task_ids[0])
             self._bar.add_task("", total=None)
@@ -88,17 +90,27 @@ class _Display:
             if now >= self._due:
                 self._due = now + EVERY_S
                 spent = format_duration(now - self._begin)
-                line = f"{self._line}, {spent} so far{self._detail}"
-                print(line, flush=True)  # noqa: T201 (human output)
+                self._print(f"{self._line}, {spent} so far{self._detail}")
+
+    def _print(self, line: str) -> None:
+        stream = sys.stderr if self._on_stderr else sys.stdout  # those that a bar put in place
+        print(line, file=stream, flush=True)
 
 
-def _start_bar() -> "Progress":
-    """Show a bar below all other lines; it disappears at its end."""
+def _start_bar(*, on_stderr: bool) -> "Progress":
+    """Show a bar below all other lines of the terminal; it disappears at its end."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeElapsedColumn
 
     columns = BarColumn(), TaskProgressColumn(), TimeElapsedColumn(), "{task.description}"
-    bar = Progress(*columns, console=Console(soft_wrap=True), transient=True, refresh_per_second=2)
+    bar = Progress(
+        *columns,
+        console=Console(soft_wrap=True, stderr=on_stderr),
+        transient=True,
+        refresh_per_second=2,
+        redirect_stdout=sys.stdout.isatty(),  # what goes to a file stays there
+        redirect_stderr=sys.stderr.isatty(),
+    )
     bar.add_task("", total=None)
     bar.start()
     return bar
