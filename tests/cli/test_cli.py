@@ -227,6 +227,7 @@ def test_recipes(checkout: Checkout) -> None:
 def test_a_recipe_for_generated_data_keeps_data_of_ones_own(checkout: Checkout) -> None:
     checkout.replace("params.yaml", "source: generated ", "source: data/raw/own.csv ")
     checkout.replace("params.yaml", "text: text", "text: body")
+    checkout.replace("params.yaml", "simple_candidate: linear", "simple_candidate: minilm")
     said = checkout.run("plumbline", "recipe", "quick", "--use", "--force").stdout
     assert "is now the recipe quick, with your data, validation, evaluation, registry" in said
     assert "`git checkout params.yaml` brings back the one that is committed" in said
@@ -234,6 +235,7 @@ def test_a_recipe_for_generated_data_keeps_data_of_ones_own(checkout: Checkout) 
     assert params["data"]["source"] == "data/raw/own.csv"
     assert params["data"]["columns"]["text"] == "body"
     assert list(params["candidates"]) == ["linear"]
+    assert params["evaluation"]["simple_candidate"] == "linear"  # the own one is no candidate now
     checkout.run("plumbline", "recipe", "quick", "--use")  # `make run RECIPE=quick` once more
     said = checkout.run("plumbline", "recipe", "banking77", "--use", "--force").stdout
     assert "with your" not in said

@@ -91,11 +91,17 @@ def _keep_own_data(text: str) -> tuple[str, list[str]]:
         is_same_task, source = own["task"] == recipe["task"], own["data"]["source"]
     except (OSError, ParamsError, KeyError, TypeError):
         return text, []
-    shipped = [load_yaml(each)["data"].get("source") for each in find_recipes().values()]
-    if recipe["data"].get("source") != GENERATED or not is_same_task or source in shipped:
+    if recipe["data"].get("source") != GENERATED or not is_same_task:
+        return text, []
+    if source in [load_yaml(each)["data"].get("source") for each in find_recipes().values()]:
         return text, []
     kept = [section for section in OWN_SECTIONS if section in own]
+    simple = recipe["evaluation"]["simple_candidate"]
     recipe.update({section: own[section] for section in kept})
+    limits = recipe["evaluation"]
+    known = (None, *recipe["candidates"])
+    if isinstance(limits, dict) and limits.get("simple_candidate") not in known:
+        limits["simple_candidate"] = simple
     stream = StringIO()
     yaml.dump(recipe, stream)
     return stream.getvalue(), kept
