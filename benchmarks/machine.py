@@ -39,6 +39,7 @@ INSTRUCTION_SETS = {
 }
 SET_UNITS = {"avx2": "avx2", "avx512": "avx512f"}  # which the CPU needs for a set
 PEAK_SIZE = 1024  # rows and columns of both factors
+GPU_PEAK_SIZE = 8192
 PEAK_REPEATS = 12
 
 
@@ -78,15 +79,34 @@ def measure_peaks() -> dict[str, float]:
     return peaks
 
 
+def measure_gpu_peak(kind: str) -> float:
+    """Return the operations a second of the GPU in a large product of `kind`, bf16 or fp32."""
+    import torch
+
+    number = torch.bfloat16 if kind == "bf16" else torch.float32
+    left, right = torch.randn(2, GPU_PEAK_SIZE, GPU_PEAK_SIZE, device="cuda", dtype=number)
+    seconds = []
+    for _ in range(PEAK_REPEATS):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        torch.matmul(left, right)
+        torch.cuda.synchronize()
+        seconds.append(time.perf_counter() - start)
+    return 2.0 * GPU_PEAK_SIZE**3 / min(seconds)
+
+
 def describe_machine(peaks: dict[str, float] | None = None) -> str:
     """Return CPU, vector units, cores, load and matrix peaks as one line; without `peaks` measure.
 
     A figure without these cannot be compared with one of another machine.
     """
+    import torch
+
     units = ", ".join(list_vector_units()) or "vector units not known"
+    gpu = f"{torch.cuda.get_device_name()}; " if torch.cuda.is_available() else ""
     rates = [f"{rate / 1e9:.0f} in {kind}" for kind, rate in (peaks or measure_peaks()).items()]
     return (
-        f"{read_cpu_name()} ({units}), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
+        f"{gpu}{read_cpu_name()} ({units}), {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}; "
         f"one core in a {PEAK_SIZE}-wide matrix product: {', '.join(rates)} "
         "(10^9 operations/s)"
     )

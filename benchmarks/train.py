@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from machine import describe_machine, measure_peaks
+from machine import describe_machine, measure_gpu_peak, measure_peaks
 from processes import ROOT, open_folder
 
 from plumbline import entrypoint
@@ -53,6 +53,9 @@ OWN_STEPS = 80
 WARM_UP = 2  # steps that are not timed
 PADDED = 128  # tokens
 BATCH = 32
+# All train as much of the model on as much of each text.
+EQUAL = {"frozen_layers": 0, "max_tokens": PADDED}
+GPU_FACTOR = 20  # so many times the steps on a GPU, whose first ones are slow
 
 
 def main() -> None:
@@ -64,6 +67,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
     parser.add_argument("--only", choices=PEERS, nargs="+", help="measure these")
     parser.add_argument("--epochs", type=int, default=5)
+    parser.add_argument("--batch", type=int, default=BATCH, help="rows; default: 32")
     parser.add_argument("--peer", choices=PEERS, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -91,10 +95,9 @@ def compare_speed(options: argparse.Namespace, examples: Path) -> None:
         result = run_peer(peer, options, examples, 0)
         print(f"| {PEERS[peer]} | {result['rate']:.1f} |", flush=True)
         if peer == OWN:
-            limit = result["num_cores"] * result["peaks"][result["precision"]]
             print(
                 f"\n{OWN}: {result['flops'] / 1e9:.0f} GFLOP/s in {result['precision']}, "
-                f"{result['flops'] / limit:.0%} of a large matrix product on all cores"
+                f"{result['flops'] / result['limit']:.1%} of a large matrix product on all cores"
             )
     print(describe_machine())
 
@@ -113,6 +116,7 @@ def run_peer(peer: str, options: argparse.Namespace, examples: Path, seed: int) 
     """Train in a process of its own, with the same threads for all."""
     command = [sys.executable, __file__, "--peer", peer, "--examples", str(examples)]
     command += ["--seeds", str(seed), "--epochs", str(options.epochs)]
+    command += ["--batch", str(options.batch)]
     command += ["--accuracy"] if options.accuracy else []
     environment = os.environ | entrypoint.THREADS
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
@@ -127,16 +131,19 @@ def train_own(options: argparse.Namespace) -> dict[str, Any]:
     from plumbline.contract.trainings import read_speed
     from plumbline.tasks.text_classification.models import build_learner
     from plumbline.training import fitting
+    from plumbline.training.hardware import choose_device
 
     params = load_params(ROOT / "params.yaml")
     config: Any = params.candidates[CANDIDATE]
-    epochs = options.epochs if options.accuracy else 1
-    config = config.model_copy(update={"max_epochs": epochs, "batch_size": BATCH})
+    device = choose_device(params.training.device)
+    epochs = options.epochs if options.accuracy else get_factor(device)
+    shape = {"max_epochs": epochs, "patience": epochs, "batch_size": options.batch}
+    config = config.model_copy(update=EQUAL | shape)
     changes = {"seed": options.seeds[0], "candidates": {CANDIDATE: config}}
     params = params.model_copy(update=changes)
     examples = options.examples
     if not options.accuracy:
-        examples = write_sample(options, OWN_STEPS * BATCH)
+        examples = write_sample(options, OWN_STEPS * options.batch)
     learner = build_learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
     hardware = fitting.fit(learner, params, CANDIDATE)
     figures = read_speed(CANDIDATE)
@@ -145,8 +152,16 @@ def train_own(options: argparse.Namespace) -> dict[str, Any]:
     if options.accuracy:
         return result | {"accuracy": measure_own_accuracy(learner, options.examples)}
     flops = rate * count_flops_per_sample(learner)
-    num_cores = torch.get_num_threads()
-    return result | {"flops": flops, "num_cores": num_cores, "peaks": measure_peaks()}
+    if device == "cuda":
+        limit = measure_gpu_peak(hardware.precision)
+    else:
+        limit = torch.get_num_threads() * measure_peaks()[hardware.precision]
+    return result | {"flops": flops, "limit": limit}
+
+
+def get_factor(device: str) -> int:
+    """Return how many times as many steps are taken on this device."""
+    return 1 if device == "cpu" else GPU_FACTOR
 
 
 def measure_own_accuracy(learner: Any, examples: Path) -> float:
@@ -191,8 +206,11 @@ def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:
         TrainingArguments,
     )
 
+    from plumbline.contract.loading import load_params
     from plumbline.tasks.text_classification.models import weights
+    from plumbline.training.hardware import choose_device
 
+    device = choose_device(load_params(ROOT / "params.yaml").training.device)
     settings = TRAINERS[options.peer]
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
@@ -217,9 +235,9 @@ def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:
 
     training = TrainingArguments(
         output_dir=".",
-        per_device_train_batch_size=BATCH,
-        per_device_eval_batch_size=BATCH,
-        max_steps=-1 if options.accuracy else settings.num_steps,
+        per_device_train_batch_size=options.batch,
+        per_device_eval_batch_size=options.batch,
+        max_steps=-1 if options.accuracy else settings.num_steps * get_factor(device),
         bf16=settings.bf16,
         train_sampling_strategy="group_by_length" if settings.grouped else "random",
         num_train_epochs=options.epochs,
@@ -230,8 +248,8 @@ def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:
         save_strategy="no",
         report_to=[],
         disable_tqdm=True,
-        use_cpu=True,
-        dataloader_pin_memory=False,
+        use_cpu=device == "cpu",
+        dataloader_pin_memory=device != "cpu",
         logging_strategy="no",
     )
     times: list[float] = []
@@ -251,7 +269,7 @@ def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:
     trainer.train()
     seconds = time.perf_counter() - start
     timed = times[WARM_UP:]
-    rate = BATCH * (len(timed) - 1) / (timed[-1] - timed[0])
+    rate = options.batch * (len(timed) - 1) / (timed[-1] - timed[0])
     result: dict[str, Any] = {"rate": rate, "seconds": seconds}
     if options.accuracy:
         test_texts, test_labels = read_examples(options.examples, "test")
