@@ -30,7 +30,7 @@ coverage: setup  ## the share of lines that the fast tests run in their own proc
 	@export COVERAGE_FILE=.pytest_cache/coverage; coverage run --source src -m pytest -q \
 	  -m "not slow and not gpu and not cluster"; coverage report --skip-covered --sort cover
 
-census: setup  ## what each part weighs beside its budget, and names and density
+census: setup  ## what each part weighs beside its budget, and density
 	@python -m tests.support.census
 
 format: setup  ## format the code
