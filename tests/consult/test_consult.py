@@ -17,7 +17,8 @@ from tests.support.checkouts import get_clean_environment
 from tests.support.consulting.bundles import MEASURING, write_policy
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
-from tests.support.small_answers import COLUMNS, file_params, write_examples
+from tests.support.small_answers import COLUMNS, file_params
+from tests.support.task_examples import write_examples
 from typer.testing import CliRunner, Result
 
 from plumbline import bundle

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
-from tasks.answer_consensus.data import ingest
 from tasks.answer_consensus.params import ConsensusParams
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -39,14 +38,6 @@ def file_params(path: Path, agents: Mapping[str, str], **data: Any) -> Consensus
     absent = {"sample": None, "confidence": None, "topic": None, "group": None}
     given = {"columns": columns | absent, "source": str(path), "agents": named, "generated": None}
     return small_params(**given | data)
-
-
-def write_examples(params: ConsensusParams, folder: Path) -> Path:
-    """Ingest into `folder`; the folder of examples."""
-    examples = folder / "examples"
-    examples.mkdir(parents=True)
-    ingest(params, examples, folder / "manifest.parquet")
-    return examples
 
 
 def list_rows(

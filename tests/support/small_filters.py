@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.yaml_file import load_yaml
-from tasks.filter_design.data import ingest
 from tasks.filter_design.data.specifications import Specification
 from tasks.filter_design.params import FilterParams
 
@@ -36,14 +35,6 @@ def list_values() -> dict[str, Any]:
 def build_params() -> FilterParams:
     """As `list_values`, checked."""
     return FilterParams.model_validate(list_values())
-
-
-def write_examples(params: FilterParams, folder: Path) -> Path:
-    """Ingest into `folder`; the folder of examples."""
-    examples = folder / "examples"
-    examples.mkdir(parents=True)
-    ingest(params, examples, folder / "manifest.parquet")
-    return examples
 
 
 def build_specification(kind: str = "low-pass", **values: Any) -> Specification:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.yaml_file import load_yaml
-from tasks.sequence_bayes.data import ingest
 from tasks.sequence_bayes.data.prior import SequencePrior
 from tasks.sequence_bayes.params import SequenceParams
 
@@ -46,11 +45,3 @@ def build_params(kind: str = "mixture", length: int = 24) -> SequenceParams:
 def build_prior(kind: str = "mixture", length: int = 24) -> SequencePrior:
     """The prior of those params."""
     return SequencePrior.from_params(build_params(kind, length).data)
-
-
-def write_examples(params: SequenceParams, folder: Path) -> Path:
-    """Ingest into `folder`; the folder of examples."""
-    examples = folder / "examples"
-    examples.mkdir(parents=True)
-    ingest(params, examples, folder / "manifest.parquet")
-    return examples

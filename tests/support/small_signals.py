@@ -8,7 +8,6 @@ from tests.support.questions import Facts, ask_gate
 from plumbline.contract.records import Leak
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence import gates
-from tasks.signal_extraction.data import ingest
 from tasks.signal_extraction.data.setting import Setting
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.task import TASK
@@ -44,14 +43,6 @@ def values(**data: Any) -> dict[str, Any]:
 def small_params(**data: Any) -> SignalParams:
     """As `values`, checked."""
     return SignalParams.model_validate(values(**data))
-
-
-def write_examples(params: SignalParams, folder: Path) -> Path:
-    """Ingest into `folder`; the folder of examples."""
-    examples = folder / "examples"
-    examples.mkdir(parents=True)
-    ingest(params, examples, folder / "manifest.parquet")
-    return examples
 
 
 def asked(name: str, params: SignalParams, **facts: Any) -> gates.GateResult:

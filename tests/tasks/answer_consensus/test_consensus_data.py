@@ -5,14 +5,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.support.small_answers import (
-    COLUMNS,
-    file_params,
-    list_rows,
-    small_params,
-    write_examples,
-    write_rows,
-)
+from tests.support.small_answers import COLUMNS, file_params, list_rows, small_params, write_rows
+from tests.support.task_examples import write_examples
 
 from plumbline.contract.errors import DataError
 from plumbline.statistics.similar_texts import find_twins

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from tests.support.checkouts import ROOT
-from tests.support.small_answers import small_params, write_examples
+from tests.support.small_answers import small_params
+from tests.support.task_examples import write_examples
 
 from tasks.answer_consensus.data.play import play
 from tasks.answer_consensus.data.storage import read_answers, read_setting

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.questions import Facts, ask_gate
-from tests.support.small_answers import small_params, write_examples
+from tests.support.small_answers import small_params
+from tests.support.task_examples import write_examples
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import SPLITS

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.support.small_answers import small_params, write_examples
+from tests.support.small_answers import small_params
+from tests.support.task_examples import write_examples
 
 from plumbline.contract.records import Candidate
 from plumbline.process.files import write_json

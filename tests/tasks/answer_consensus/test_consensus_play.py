@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.small_answers import small_params, write_examples
+from tests.support.small_answers import small_params
+from tests.support.task_examples import write_examples
 
 from tasks.answer_consensus.data.inputs import read_inputs
 from tasks.answer_consensus.data.play import NO_CAP, play

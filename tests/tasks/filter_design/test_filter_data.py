@@ -11,20 +11,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.small_filters import (
-    build_params,
-    build_specification,
-    list_values,
-    write_examples,
-)
+from tests.support.small_filters import build_params, build_specification, list_values
+from tests.support.task_examples import seal_changed_examples, write_examples
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
 from plumbline.contract.task import SPLITS
-from plumbline.process.files import digest_path, read_json, write_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from tasks.filter_design.data import list_rows, shuffle_labels
+from tasks.filter_design.data import shuffle_labels
 from tasks.filter_design.data.generated import draw_specifications
 from tasks.filter_design.data.specifications import Specification, accept_columns, list_columns
 from tasks.filter_design.data.storage import read_designs, read_specifications, write_specifications
@@ -41,13 +36,6 @@ def draw(num_rows: int = 600, **changes: Any) -> list[Specification]:
     assert settings is not None
     random = np.random.default_rng(0)
     return draw_specifications(settings.model_copy(update=changes), num_rows, random)
-
-
-def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
-    params = build_params()
-    one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
-    for path in one.iterdir():
-        assert path.read_bytes() == (two / path.name).read_bytes()
 
 
 def test_rows_are_impossible_by_as_much_as_params_say() -> None:
@@ -105,19 +93,15 @@ def accepted(validated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return build_params()
 
 
-def seal_changed_test(specifications: list[Specification]) -> None:
+def change_test(specifications: list[Specification]) -> None:
     """Write other test specifications, with a manifest and a seal that fit them."""
     write_specifications(layout.EXAMPLES, "test", specifications)
-    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
-    source = read_json(layout.SOURCE)
-    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
-    write_json(layout.SOURCE, source | seal)
+    seal_changed_examples(TASK)
 
 
 def test_copied_specifications_are_rejected_and_counted(accepted: FilterParams) -> None:
     train, test = (read_specifications(layout.EXAMPLES, name) for name in ("train", "test"))
-    seal_changed_test([*train[:20], *test[20:]])
+    change_test([*train[:20], *test[20:]])
     leaks = {(leak.kind, leak.split): leak for leak in find_leaks(accepted, layout.EXAMPLES)}
     assert leaks["exact", "test"].num_leaked == 20
     assert "also in train" in leaks["exact", "test"].examples[0]
@@ -156,7 +140,7 @@ def test_nearly_equal_specifications_are_counted(
     train, test = (read_specifications(layout.EXAMPLES, name) for name in ("train", "test"))
     train = [change_beginning(one, 9.98) for one in train]
     write_specifications(layout.EXAMPLES, "train", train)
-    seal_changed_test([*map(change, train[:20]), *test[20:]])
+    change_test([*map(change, train[:20]), *test[20:]])
     leaks = {(leak.kind, leak.split): leak for leak in find_leaks(accepted, layout.EXAMPLES)}
     assert leaks["near", "test"].num_leaked == 20
     assert leaks["exact", "test"].num_leaked == 0
@@ -176,20 +160,6 @@ def test_shuffled_designs_stay_within_kind_and_order(tmp_path: Path) -> None:
         own = [place for place, name in enumerate(labels) if name == label]
         assert sorted(after["ratios"].iloc[own]) == sorted(before["ratios"].iloc[own])
     assert list(before["ratios"]) != list(after["ratios"])
-
-
-@pytest.mark.parametrize(
-    ("name", "read"),
-    [
-        ("test.parquet", lambda examples: list_rows(examples, "test")),
-        ("train.designs.parquet", lambda examples: read_designs(examples, "train")),
-    ],
-)
-def test_damaged_examples_are_named(tmp_path: Path, name: str, read: Callable[[Path], Any]) -> None:
-    examples = write_examples(build_params(), tmp_path)
-    (examples / name).write_bytes(b"\x00")
-    with pytest.raises(DataError, match=f"{name}: cannot be read .*run `dvc repro ingest`"):
-        read(examples)
 
 
 def list_cells(rows: list[Specification]) -> dict[str, list[Any]]:
@@ -296,24 +266,3 @@ def test_ranges_that_give_no_row_are_named(tmp_path: Path) -> None:
     message = "1000 specifications in a row cannot be used, .*less than 6 dB; change stop_ratio"
     with pytest.raises(DataError, match=message):
         write_examples(params, tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ("data.generated.z0_ohm", [1e7], "less than or equal to 1000000"),
-        ("data.split", {"validation": 0.1, "test": 0.2}, "split: is set where source"),
-        ("data.generated", None, "generated: is set where source"),
-        ("data.generated.slack_db", {"low": 6.0, "high": 1.0}, "exchange them"),
-        ("data.generated.stop_ratio", {"low": 1.0, "high": 2.0}, "must be above 1"),
-        ("control.candidates", ["textbook"], "learns from no design of train"),
-    ],
-)
-def test_params_that_cannot_be_meant(path: str, value: object, message: str) -> None:
-    values = section = list_values()
-    *parents, last = path.split(".")
-    for key in parents:
-        section = section[key]
-    section[last] = value
-    with pytest.raises(ValueError, match=message):
-        FilterParams.model_validate(values)

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 import torch
 from tests.support.resumed import check_resumed
-from tests.support.small_filters import build_specification, list_values, write_examples
+from tests.support.small_filters import build_specification, list_values
+from tests.support.task_examples import write_examples
 from torch.func import functional_call
 
 from plumbline.process.files import write_json

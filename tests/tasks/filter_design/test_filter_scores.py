@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.questions import Facts, ask_gate
-from tests.support.small_filters import KINDS, build_params, build_specification, write_examples
+from tests.support.small_filters import KINDS, build_params, build_specification
+from tests.support.task_examples import write_examples
 
 from plumbline.contract.records import Bound, Candidate, Scores
 from plumbline.contract.task import Columns

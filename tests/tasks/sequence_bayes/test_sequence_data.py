@@ -5,12 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.small_sequences import KINDS, build_params, list_values, write_examples
+from tests.support.small_sequences import KINDS, build_params
+from tests.support.task_examples import seal_changed_examples, write_examples
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RejectedError
-from plumbline.contract.task import SPLITS
-from plumbline.process.files import digest_path, read_json, write_json
+from plumbline.contract.errors import RejectedError
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from tasks.sequence_bayes.data import list_rows, shuffle_labels
@@ -18,14 +17,6 @@ from tasks.sequence_bayes.data.storage import read_sequences, read_strata, write
 from tasks.sequence_bayes.expectations import find_leaks
 from tasks.sequence_bayes.params import SequenceParams
 from tasks.sequence_bayes.task import TASK
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_ingested_twice_it_is_the_same(tmp_path: Path, kind: str) -> None:
-    params = build_params(kind)
-    one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
-    for path in one.iterdir():
-        assert path.read_bytes() == (two / path.name).read_bytes()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -45,20 +36,11 @@ def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SequenceParams:
     return params
 
 
-def seal_changed_test(sequences: np.ndarray) -> None:
-    """Write other test sequences, with a manifest and a seal that fit them."""
-    write_sequences(layout.EXAMPLES, "test", sequences, read_strata(layout.EXAMPLES, "test"))
-    tables = [list_rows(layout.EXAMPLES, split).assign(split=split) for split in SPLITS]
-    pd.concat(tables, ignore_index=True).to_parquet(layout.MANIFEST, index=False)
-    source = read_json(layout.SOURCE)
-    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
-    write_json(layout.SOURCE, source | seal)
-
-
 def test_copied_sequences_are_rejected_and_counted(accepted: SequenceParams) -> None:
     test = read_sequences(layout.EXAMPLES, "test").copy()
     test[:20] = read_sequences(layout.EXAMPLES, "train")[:20]
-    seal_changed_test(test)
+    write_sequences(layout.EXAMPLES, "test", test, read_strata(layout.EXAMPLES, "test"))
+    seal_changed_examples(TASK)
     leaks = {leak.split: leak for leak in find_leaks(accepted, layout.EXAMPLES)}
     assert 10 <= leaks["test"].num_leaked <= 20  # but for those that chance repeats too
     assert "also in train" in leaks["test"].examples[0]
@@ -85,31 +67,3 @@ def test_shuffled_symbols_keep_only_their_frequencies(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.sort(after, axis=0), np.sort(before, axis=0))
     spread = (before == 0).mean(axis=1).std(), (after == 0).mean(axis=1).std()
     assert spread[1] < 0.7 * spread[0]
-
-
-@pytest.mark.parametrize("name", ["test.sequences.npy", "train.strata.npy", "prior.json"])
-def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
-    examples = write_examples(build_params(), tmp_path)
-    (examples / name).write_bytes(b"\x00")
-    with pytest.raises(DataError, match=f"{name}: cannot be read .*run `dvc repro ingest`"):
-        [list_rows(examples, split) for split in SPLITS]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ("data.components.even.alpha", [1.0, 1.0], "even.alpha: 2 numbers, but peaked has 3"),
-        ("candidates.learned.heads", 3, "make it a multiple of 3"),
-        ("training.precision", "bf16", "use fp32 here"),
-        ("control.candidates", ["learned"], "learned draws fresh sequences"),
-        ("candidates.rule.alpha", 1.0, "set its alpha to one or each"),
-    ],
-)
-def test_params_that_cannot_be_meant(path: str, value: object, message: str) -> None:
-    values = section = list_values()
-    *parents, last = path.split(".")
-    for key in parents:
-        section = section[key]
-    section[last] = value
-    with pytest.raises(ValueError, match=message):
-        SequenceParams.model_validate(values)

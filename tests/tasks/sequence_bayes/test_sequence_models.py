@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tests.support.small_sequences import build_params, list_values, write_examples
+from tests.support.small_sequences import build_params, list_values
+from tests.support.task_examples import write_examples
 
 from tasks.sequence_bayes.data import shuffle_labels
 from tasks.sequence_bayes.data.exact import compute_predictive

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from safetensors.numpy import save_file
-from tests.support.small_sequences import build_params, write_examples
+from tests.support.small_sequences import build_params
+from tests.support.task_examples import write_examples
 
 from tasks.sequence_bayes.models import build_learner
 from tasks.sequence_bayes.predictor import load

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.support.questions import Facts, ask_gate
-from tests.support.small_sequences import build_params, list_values, write_examples
+from tests.support.small_sequences import build_params, list_values
+from tests.support.task_examples import write_examples
 
 from plumbline.contract.records import Bound, Candidate
 from plumbline.contract.task import Columns

@@ -4,15 +4,15 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
-from tests.support.small_signals import HONEST, asked, small_params, values, write_examples
+from tests.support.small_signals import HONEST, asked, small_params
+from tests.support.task_examples import seal_changed_examples, write_examples
 
-from plumbline.contract.errors import DataError, RejectedError
-from plumbline.contract.task import SPLITS
+from plumbline.contract import layout
+from plumbline.contract.errors import RejectedError
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from tasks.signal_extraction.data import generators, list_rows, shuffle_labels
+from tasks.signal_extraction.data import generators, shuffle_labels
 from tasks.signal_extraction.data.windows import read_windows, write_windows
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.task import TASK
@@ -30,16 +30,6 @@ def test_honest_realisations_have_constants_of_their_own() -> None:
     assert (noisy - parts.mean(axis=1)).std() == pytest.approx(HONEST.noise, rel=0.03)
 
 
-def test_ingested_twice_it_is_the_same(tmp_path: Path) -> None:
-    params = small_params()
-    one, two = (write_examples(params, tmp_path / name) for name in ("one", "two"))
-    for path in one.iterdir():
-        assert path.read_bytes() == (two / path.name).read_bytes()
-    assert (tmp_path / "one/manifest.parquet").read_bytes() == (
-        tmp_path / "two/manifest.parquet"
-    ).read_bytes()
-
-
 @pytest.fixture
 def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SignalParams:
     monkeypatch.chdir(tmp_path)
@@ -51,9 +41,6 @@ def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SignalParams:
 
 def _damage(split: str, change: str) -> None:
     """Change one split, and the manifest and facts with it, as a bad source would."""
-    from plumbline.contract import layout
-    from plumbline.process.files import digest_path, read_json, write_json
-
     found, other = read_windows(layout.EXAMPLES, split), read_windows(layout.EXAMPLES, "train")
     signals = found.signals.copy()
     if change == "a copied window":
@@ -61,11 +48,7 @@ def _damage(split: str, change: str) -> None:
     else:
         signals[0, 0] = {"a wild sample": 40.0, "a missing sample": np.nan}[change]
     write_windows(layout.EXAMPLES, split, signals, found.components)
-    tables = [list_rows(layout.EXAMPLES, name).assign(split=name) for name in SPLITS]
-    manifest = pd.concat(tables, ignore_index=True)
-    manifest.to_parquet(layout.MANIFEST, index=False)
-    seal = {"digest": digest_path(layout.EXAMPLES), "manifest": digest_path(layout.MANIFEST)}
-    write_json(layout.SOURCE, read_json(layout.SOURCE) | seal)
+    seal_changed_examples(TASK)
 
 
 @pytest.mark.parametrize(
@@ -105,35 +88,3 @@ def test_shuffled_answers_have_nothing_to_do_with_their_samples(tmp_path: Path) 
     kept = before.components[:50]
     assert abs(np.corrcoef(after.components.ravel(), kept.ravel())[0, 1]) < 0.05
     np.testing.assert_allclose(np.sort(after.components[:, 1].ravel()), np.sort(kept[:, 1].ravel()))
-
-
-@pytest.mark.parametrize("name", [*(f"{split}.signals.npy" for split in SPLITS), "setting.json"])
-def test_damaged_examples_are_named(tmp_path: Path, name: str) -> None:
-    examples = write_examples(small_params(), tmp_path)
-    (examples / name).write_bytes(b"\x00")
-    with pytest.raises(DataError, match="run `dvc repro ingest`"):
-        [read_windows(examples, split) for split in SPLITS]
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ("data.sample_rate_hz", 48_000, "may start at 48,000 places"),
-        ("data.window", 2, "window"),
-        ("data.frequencies_hz", [1.0, 1.0000001], "six digits"),
-        ("data.frequencies_hz", [1.0, 600.0], "600.0 Hz is not below half of sample_rate_hz"),
-        ("data.frequencies_hz", [3.0, 3.0], "one is given twice"),
-        ("data.amplitude", {"low": 2.0, "high": 1.0}, "expected 0 < low <= high"),
-        ("control.candidates", ["film"], "film draws fresh windows, and would not see"),
-        ("training.precision", "bf16", "training.precision: bf16"),
-        ("candidates.stateful.chunk", 30, r"do not divide data.window \(40\)"),
-    ],
-)
-def test_params_that_cannot_be_meant(path: str, value: object, message: str) -> None:
-    found = section = values()
-    *parents, last = path.split(".")
-    for key in parents:
-        section = section[key]
-    section[last] = value
-    with pytest.raises(ValueError, match=message):
-        SignalParams.model_validate(found)

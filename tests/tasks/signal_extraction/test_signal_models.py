@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 from tests.support.resumed import check_resumed
-from tests.support.small_signals import HONEST, small_params, write_examples
+from tests.support.small_signals import HONEST, small_params
+from tests.support.task_examples import write_examples
 
 from plumbline.contract.epoch_batches import EpochBatches
 from plumbline.contract.task import SPLITS

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.small_signals import small_params, write_examples
+from tests.support.small_signals import small_params
+from tests.support.task_examples import write_examples
 
 from plumbline import bundle
 from plumbline.contract.records import Candidate
