@@ -68,17 +68,16 @@ def test_a_graph_that_is_not_its_weights_is_seen_whatever_texts_ask(
 
 @pytest.mark.parametrize("candidate", ["linear", "transformer", "ensemble", "linears"])
 @pytest.mark.usefixtures("examples")
-def test_a_temperature_that_validation_does_not_give_is_seen(
-    candidate: str, exported: Path
-) -> None:
+def test_other_settings_than_were_trained_are_seen(candidate: str, exported: Path) -> None:
     shutil.copytree(exported / candidate, BUNDLE)
     config = read_json(BUNDLE / "config.json")
-    write_json(BUNDLE / "config.json", config | {"temperature": 1.25 * config["temperature"]})
-    differences = {
-        each.form: each for each in compare_export(small_params(), candidate, BUNDLE, {})
-    }
+    changed = {"temperature": 1.25 * config["temperature"], "max_chars": 40}
+    write_json(BUNDLE / "config.json", config | changed)
+    params = small_params()
+    differences = {each.form: each for each in compare_export(params, candidate, BUNDLE, {})}
     found = differences.pop("the temperature")
     assert found.largest == pytest.approx(0.25, abs=found.limit)  # the right one would have passed
+    assert differences.pop("max_chars").largest == params.data.policies.max_chars - 40
     assert "fp32" in differences
     assert all(each.largest <= each.limit for each in differences.values())
 

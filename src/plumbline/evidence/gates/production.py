@@ -125,7 +125,7 @@ def check_export(question: GateQuestion) -> Ruling:
     beyond = [each for each in differences if not each.largest <= each.limit]  # or NaN
     worst = (beyond or differences)[0]
     reason = (
-        f"{worst.form} differs by {worst.largest:.2g} from what the trained weights give; "
+        f"{worst.form} differs by {worst.largest:.2g} from what weights and params give; "
         f"rounding explains {worst.limit:.2g}"
     )
     return Ruling("fail" if beyond else "pass", reason, worst.largest, worst.limit)

@@ -1,7 +1,4 @@
-"""Do graphs and temperature of a bundle follow from its weights? They are derived again.
-
-Answers would not do: a graph can be changed where no held-out text asks it.
-"""
+"""Do graphs and temperature of a bundle follow from its weights? They are derived again."""
 
 import tempfile
 from pathlib import Path
@@ -58,6 +55,8 @@ def compare_export(
             write_int8_form(graphs[TRAINED_FORM], path)
             derived[INT8] = onnx.load(path)
     differences = [_compare_graphs(form, graphs[form], derived[form]) for form in derived]
+    beyond = abs(settings["max_chars"] - params.data.policies.max_chars)
+    differences.append(ExportDifference("max_chars", beyond, 0, 0))
     return [*differences, _compare_temperature(folder, settings, rows)]
 
 
