@@ -1,4 +1,4 @@
-"""Optuna gets every epoch once, whenever the worker was killed."""
+"""Optuna gets every epoch once, whenever its trial was killed."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import optuna
 import pytest
 
 from plumbline.contract import layout
-from plumbline.tuning.worker import report_epochs
+from plumbline.tuning.trial import report_epochs
 
 CURVE = "epoch,train/loss,validation/loss,validation/accuracy\n1,2.0,1.5,0.4\n2,1.0,0.9,0.7\n"
 

@@ -1,4 +1,4 @@
-"""A trial whose worker died is entered again, and counts once."""
+"""A trial that was killed is entered again, and counts once."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.support.postgres import started
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.tuning import studies
-from plumbline.tuning.studies import ERROR, MAX_RETRIES, OWNER
+from plumbline.tuning.studies import ERROR, MAX_RETRIES
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.*interface can change"),
@@ -22,18 +22,17 @@ def study(tmp_path: Path) -> optuna.Study:
     return optuna.create_study(storage=studies.open_storage(f"sqlite:///{tmp_path}/studies.db"))
 
 
-def leave_trial(study: optuna.Study, owner: str) -> optuna.Trial:
-    """Begin a trial, whose worker dies after its first epoch."""
+def leave_trial(study: optuna.Study) -> optuna.Trial:
+    """Begin a trial that is killed after its first epoch."""
     trial = study.ask()
     trial.suggest_float("rate", 0, 1)
-    trial.set_user_attr(OWNER, owner)
     trial.report(0.5, 1)
     return trial
 
 
 def check_that_a_trial_goes_on(study: optuna.Study) -> None:
-    left = leave_trial(study, "host:here")
-    studies.enter_lost_again(study, "host:here")
+    left = leave_trial(study)
+    studies.enter_lost_again(study)
     (waiting,) = studies.list_trials(study)
     assert waiting.state == TrialState.WAITING
     assert waiting.params == left.params
@@ -45,7 +44,7 @@ def check_that_a_trial_goes_on(study: optuna.Study) -> None:
     assert len(studies.list_trials(study)) == 1
 
 
-def test_a_trial_goes_on_after_its_worker_died(study: optuna.Study) -> None:
+def test_a_trial_goes_on_after_a_kill(study: optuna.Study) -> None:
     check_that_a_trial_goes_on(study)
 
 
@@ -58,20 +57,24 @@ def test_a_trial_goes_on_in_postgresql() -> None:
         )
 
 
-def test_the_trial_of_another_checkout_is_left_alone(study: optuna.Study) -> None:
-    leave_trial(study, "host:there")
-    studies.enter_lost_again(study, "host:here")
-    assert [trial.state for trial in study.get_trials()] == [TrialState.RUNNING]
+def test_a_trial_goes_on_after_ctrl_c(study: optuna.Study) -> None:
+    def interrupt(trial: optuna.Trial) -> float:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.optimize(interrupt, n_trials=1)
+    studies.enter_lost_again(study)
+    assert [trial.state for trial in studies.list_trials(study)] == [TrialState.WAITING]
 
 
-def test_a_trial_that_kills_every_worker_ends(study: optuna.Study) -> None:
-    leave_trial(study, "host:here")
+def test_a_trial_that_is_always_killed_ends(study: optuna.Study) -> None:
+    leave_trial(study)
     for _ in range(MAX_RETRIES):
-        studies.enter_lost_again(study, "host:here")
-        study.ask().set_user_attr(OWNER, "host:here")
-    studies.enter_lost_again(study, "host:here")
+        studies.enter_lost_again(study)
+        study.ask()
+    studies.enter_lost_again(study)
     (trial,) = studies.list_trials(study)
-    assert studies.describe_state(trial) == "failed: its worker ended before it did"
+    assert studies.describe_state(trial) == "failed: it was killed again and again"
     assert studies.count_left(study, 1) == 0
 
 

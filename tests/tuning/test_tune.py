@@ -10,7 +10,6 @@ import time
 from pathlib import Path
 
 import optuna
-import psutil
 import pytest
 from optuna.trial import TrialState
 from tests.support.checkouts import Checkout
@@ -32,7 +31,7 @@ COMMAND = ("plumbline", "tune", "gradient", "--trials", "8")
 
 @pytest.fixture(scope="module")
 def tuned(line: Checkout) -> Checkout:
-    """A checkout with accepted data, in which one worker has searched."""
+    """A checkout with accepted data, in which a search was made."""
     line.replace("params.yaml", PLAIN, SEARCHED)
     line.environment["OMP_NUM_THREADS"] = "1"
     line.run("dvc", "repro", "--quiet", "validate")
@@ -41,10 +40,10 @@ def tuned(line: Checkout) -> Checkout:
 
 
 def open_study(storage: Path) -> optuna.Study:
-    """Open the study of the search itself, not that of the repeats."""
+    """Open the first study in the file."""
     url = f"sqlite:///{storage}"
-    names = optuna.study.get_all_study_names(url)
-    return optuna.load_study(study_name=min(names, key=len), storage=url)
+    first, *_ = optuna.study.get_all_study_names(url)
+    return optuna.load_study(study_name=first, storage=url)
 
 
 def has_trials(storage: Path) -> bool:
@@ -57,7 +56,7 @@ def has_trials(storage: Path) -> bool:
 
 
 def wait_for_trial(storage: Path, process: subprocess.Popen[bytes], least: int) -> int:
-    """Wait until a worker runs an entry after `least` of them, and return its number."""
+    """Wait until an entry after `least` of them runs, and return its number."""
     until = time.monotonic() + 600
     while time.monotonic() < until and process.poll() is None:
         if has_trials(storage):
@@ -65,36 +64,30 @@ def wait_for_trial(storage: Path, process: subprocess.Popen[bytes], least: int) 
                 if trial.number >= least:
                     return trial.number
         time.sleep(0.05)
-    pytest.fail("no worker runs a trial")
-
-
-def find_worker(storage: Path) -> psutil.Process:
-    """Find the process that runs trials: its request names the storage."""
-    for process in psutil.process_iter():
-        with contextlib.suppress(psutil.Error):
-            command = process.cmdline()
-            if "plumbline.tuning.worker" in command and str(storage) in command[-1]:
-                return process
-    pytest.fail("no worker is at work")
+    pytest.fail("no trial runs")
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_replaced_and_a_stopped_command_goes_on(tuned: Checkout) -> None:
-    storage = tuned.path / "other.db"
-    command = (*COMMAND, "--seeds", "0", "--storage", f"sqlite:///{storage}")
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT])
+def test_a_search_that_was_stopped_goes_on(tuned: Checkout, stop: signal.Signals) -> None:
+    tuned.environment["PLUMBLINE_TRACKING"] = "off"
+    shutil.rmtree(tuned.path / ".plumbline/tuning", ignore_errors=True)
+    storage = tuned.path / ".plumbline/tuning/studies.db"
     process = subprocess.Popen(
-        command, cwd=tuned.path, env=tuned.environment, stdout=subprocess.DEVNULL
+        (*COMMAND, "--seeds", "0"),
+        cwd=tuned.path,
+        env=tuned.environment,
+        stdout=subprocess.DEVNULL,
     )
     number = wait_for_trial(storage, process, 1)
-    find_worker(storage).kill()
-    wait_for_trial(storage, process, number + 1)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(600) == 130
-    tuned.run(*command, "--workers", "2")
+    process.send_signal(stop)
+    assert process.wait(600) == (130 if stop == signal.SIGINT else -stop)
+    tuned.run(*COMMAND, "--seeds", "0")
     trials = list_trials(open_study(storage))
     assert len(trials) == 8
     assert {trial.state for trial in trials} <= {TrialState.COMPLETE, TrialState.PRUNED}
-    assert len(open_study(storage).get_trials()) > 8
+    entries = open_study(storage).get_trials()
+    assert number in [entry.system_attrs.get("failed_trial") for entry in entries]
 
 
 @pytest.mark.slow

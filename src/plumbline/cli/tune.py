@@ -8,16 +8,12 @@ from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.steps import announce, show_steps
 from plumbline.process.files import write_aside
-from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import explain_stop, print_lines, print_plain
 
 if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial
-
-    from plumbline.tuning.request import SearchRequest
     from plumbline.tuning.search import SearchResult
 
-EXAMPLE = "plumbline tune linear --trials 20 --workers 2 --apply"
+EXAMPLE = "plumbline tune linear --trials 20 --apply"
 STORAGE_VARIABLE = "PLUMBLINE_TUNING_STORAGE"
 
 
@@ -28,7 +24,6 @@ def tune(
         float | None,
         typer.Option(min=0, help="Start no trial after so many seconds.", show_default="none"),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Trials side by side.")] = 1,
     metric: Annotated[
         str,
         typer.Option(help="What to search for.", show_default="validation/ and the task's metric"),
@@ -50,8 +45,8 @@ def tune(
 ) -> None:
     """Search for better values of a candidate, on the validation split alone.
 
-    The space is candidates.NAME.search in params.yaml. After Ctrl-C, the same command continues;
-    killed workers are replaced. The test split is not used.
+    The space is candidates.NAME.search in params.yaml. After Ctrl-C or a kill, the same command
+    continues. The test split is not used.
 
     See `plumbline docs tune`.
     """
@@ -66,33 +61,19 @@ def tune(
 
         options = search.SearchOptions(
             num_trials=trials,
-            num_workers=workers,
             timeout_s=timeout,
             metric=metric,
             storage=storage,
             num_repeats=seeds,
         )
         task = load_task(params.task).configure(params)
-        result = search.search(params, task, candidate, options, _print_trial)
+        result = search.search(params, task, candidate, options, print_plain)
     _print_result(result, candidate, "" if apply else ", which --apply writes")
     if apply:
         edit_checked(candidate, result.proposed, anchor="search")
         print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
     else:
         print_plain(f"the same command with --apply writes this into {layout.PARAMS} at once")
-
-
-def _print_trial(trial: "FrozenTrial", request: "SearchRequest") -> None:
-    """Print what a trial tried, and how it ended."""
-    from plumbline.tuning import studies
-
-    shown = {key: f"{v:.3g}" if isinstance(v, float) else v for key, v in trial.params.items()}
-    values = ", ".join(f"{key} {value}" for key, value in shown.items())
-    number = studies.find_number(trial)
-    begin = f"trial {number}: {values}" if request.winner is None else f"seed + {number}"
-    state = studies.describe_state(trial)
-    result = f"{request.metric} {trial.value:.4f}" if state == "complete" else state
-    print(show_line(f"{begin}: {result}"))
 
 
 def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:

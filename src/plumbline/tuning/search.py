@@ -1,37 +1,37 @@
-"""A search from its start to its result: workers are started, waited for, and replaced."""
+"""A search from its start to its result, by Optuna's own loop in this process."""
 
+import hashlib
 import json
-import os
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import IO, Any
+from typing import Any
 
 import optuna
+from optuna.pruners import MedianPruner
+from optuna.samplers import TPESampler
 from optuna.trial import FrozenTrial, TrialState
 
-from plumbline.contract.errors import TrainingError
+from plumbline.contract.errors import PlumblineError, TrainingError
 from plumbline.contract.params import Params
-from plumbline.contract.steps import announce, show_share
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
-from plumbline.entrypoint import THREADS
+from plumbline.process.files import digest_path
 from plumbline.stages.train import refuse_unvalidated
 from plumbline.tracking import store_location
-from plumbline.tracking.delivery import deliver_meanwhile
+from plumbline.training.code_digest import digest_code
 from plumbline.tuning import space, studies
-from plumbline.tuning.folders import STORAGE, lock_search, prepare_search
-from plumbline.tuning.request import SearchRequest, find_direction, name_study
+from plumbline.tuning.folders import EXAMPLES, STORAGE, open_search
+from plumbline.tuning.trial import Trainer
 
 BEFORE = "trials_before"
-POLL_S = 0.5
-MAX_SEED = 2**32
+REPEATS = "repeats"
+STARTUP = 5  # trials that are drawn at random, and with which the next are compared
+WARMUP = 0.2  # share of max_epochs in which no trial is pruned
+LOWER_IS_BETTER = ("loss", "nll", "error", "ece", "brier", "cost")
 
-Reporter = Callable[[FrozenTrial, SearchRequest], None]
+Reporter = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,6 @@ class SearchOptions:
     """What a user asks for."""
 
     num_trials: int
-    num_workers: int = 1
     timeout_s: float | None = None
     metric: str = ""
     storage: str = ""
@@ -62,91 +61,122 @@ class SearchResult:
 def search(
     params: Params, task: Task[Params], candidate: str, options: SearchOptions, report: Reporter
 ) -> SearchResult:
-    """Run what is left of a search, then repeat its winner; `report` is called at a trial's end.
+    """Run what is left of a search, then repeat its winner; `report` gets a line for each trial.
 
-    The test split is not read. Raises TrainingError where no trial came to its end.
+    After Ctrl-C or a kill, the same call takes the trial up again that was running. The test split
+    is not read. Raises TrainingError where no trial came to its end.
     """
     shipped = space.read_values(params, candidate)
     refuse_unvalidated()
-    with lock_search(candidate) as lock, deliver_meanwhile():
-        request = _build_request(params, task, candidate, options)
-        study = _open_study(request)
+    with open_search(candidate) as folder:
+        metric = (options.metric or task.metric.name).removeprefix("validation/")
+        name = _name_study(params, task, candidate, metric, folder)
+        trainer = Trainer(params, task, candidate, metric, folder, name)
+        study = _open_study(trainer, options)
         if BEFORE not in study.user_attrs:
             study.set_user_attr(BEFORE, getattr(params.candidates[candidate], "trials", None) or 0)
             study.enqueue_trial(shipped)
-        _run_workers(request, study, options.num_workers, lock, report)
+        _run_trials(trainer, study, options, report)
         winner = space.round_values(_read_best(study), params, candidate)
-        scores: list[float] = []
-        if options.num_repeats:
-            again = replace(
-                request,
-                study=f"{request.study}/{json.dumps(winner, sort_keys=True)}"[:500],
-                num_trials=1 + options.num_repeats,
-                deadline=None,
-                winner=winner,
-            )
-            repeats = _open_study(again)
-            for distance in range(again.num_trials):
-                repeats.enqueue_trial({"repeat": distance}, skip_if_exists=True)
-            _run_workers(again, repeats, options.num_workers, lock, report)
-            scores = [score for values, score in _list_scores(repeats) if values["repeat"]]
+        scores = _repeat(trainer, study, winner, options.num_repeats, report)
+
+    def round_params(trial: FrozenTrial) -> dict[str, Any]:
+        return space.round_values(trial.params, params, candidate)
+
     trials = studies.list_trials(study)
     changed = {key: value for key, value in winner.items() if shipped[key] != value}
     return SearchResult(
-        metric=request.metric,
+        metric=metric,
         num_trials=len(trials),
         best=study.best_value,
-        shipped=next(
-            (
-                score
-                for values, score in _list_scores(study)
-                if space.round_values(values, params, candidate) == shipped
-            ),
-            None,
-        ),
+        shipped=next((trial.value for trial in trials if round_params(trial) == shipped), None),
         mean=mean(scores) if scores else None,
         # Trials of searches before this one, from whose values it began, count too.
         proposed=changed | {"trials": study.user_attrs[BEFORE] + len(trials)},
     )
 
 
-def _list_scores(study: optuna.Study) -> list[tuple[dict[str, Any], float]]:
-    """List the values and the score of each trial that came to its end."""
-    scored = []
-    for trial in studies.list_trials(study):
-        if trial.state == TrialState.COMPLETE and trial.value is not None:
-            scored.append((trial.params, trial.value))
-    return scored
+def find_direction(metric: str, task: Task[Params]) -> studies.Direction:
+    """Return the direction of the task's metric, or of another one by its name."""
+    if metric == task.metric.name:
+        return "maximize" if task.metric.higher_is_better else "minimize"
+    is_loss = any(word in metric.split("_") for word in LOWER_IS_BETTER)
+    return "minimize" if is_loss else "maximize"
 
 
-def _build_request(
-    params: Params, task: Task[Params], candidate: str, options: SearchOptions
-) -> SearchRequest:
-    folder = prepare_search(candidate)
-    metric = (options.metric or task.metric.name).removeprefix("validation/")
-    name = name_study(params, task, candidate, metric, folder)
-    return SearchRequest(
-        candidate=candidate,
-        study=name,
-        storage=options.storage or store_location.name_database(STORAGE.resolve()),
-        owner=f"{socket.gethostname()}:{folder}",
-        folder=str(folder),
-        search=name,
-        metric=metric,
-        direction=find_direction(metric, task),
-        num_trials=options.num_trials,
-        deadline=time.time() + options.timeout_s if options.timeout_s else None,
-        seed=None if options.storage else params.seed,
-    )
+def _name_study(
+    params: Params, task: Task[Params], candidate: str, metric: str, folder: Path
+) -> str:
+    """Name a study by all that its scores and values follow from.
+
+    The values of keys that are searched are left out: `--apply` changes them, and the study goes
+    on. A change of code, data, or of any other value begins another one.
+    """
+    dimensions = space.read_space(params, candidate)
+    facts = {
+        "task": task.name,
+        "fixed": params.candidates[candidate].model_dump(mode="json", exclude=set(dimensions)),
+        "space": {key: dimension.model_dump() for key, dimension in dimensions.items()},
+        "training": params.training.model_dump(mode="json"),
+        "seed": params.seed,
+        "metric": metric,
+        "examples": digest_path(folder / EXAMPLES),
+        "code": digest_code(task.name),
+    }
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return f"{params.registry.model}/{candidate}/{digest[:16]}"
 
 
-def _open_study(request: SearchRequest) -> optuna.Study:
-    return optuna.create_study(
-        storage=studies.open_storage(request.storage),
-        study_name=request.study,
-        direction=request.direction,
+def _open_study(trainer: Trainer, options: SearchOptions) -> optuna.Study:
+    """Open the study; trials of this checkout's own that a kill ended are entered again.
+
+    Its sampler is seeded by what was tried so far: continued, it draws no value again.
+    """
+    study = optuna.create_study(
+        storage=studies.open_storage(
+            options.storage or store_location.name_database(STORAGE.resolve())
+        ),
+        study_name=trainer.study,
+        direction=find_direction(trainer.metric, trainer.task),
         load_if_exists=True,
     )
+    seed = None if options.storage else trainer.params.seed + len(study.get_trials(deepcopy=False))
+    study.sampler = TPESampler(seed=seed, n_startup_trials=STARTUP, constant_liar=True)
+    is_searched = "max_epochs" in space.read_space(trainer.params, trainer.candidate)
+    max_epochs = getattr(trainer.params.candidates[trainer.candidate], "max_epochs", 0)
+    study.pruner = MedianPruner(STARTUP - 1, 0 if is_searched else int(max_epochs * WARMUP))
+    if not options.storage:
+        studies.enter_lost_again(study)
+    return study
+
+
+def _run_trials(
+    trainer: Trainer, study: optuna.Study, options: SearchOptions, report: Reporter
+) -> None:
+    left = studies.count_left(study, options.num_trials)
+
+    def report_end(_: optuna.Study, trial: FrozenTrial) -> None:
+        report(_describe_trial(trial, trainer.metric))
+        if not studies.count_left(study, options.num_trials):
+            study.stop()
+
+    announce(f"runs {left} trials")
+    study.optimize(
+        trainer.run_trial,
+        n_trials=left,
+        timeout=options.timeout_s,
+        catch=(Exception,),
+        callbacks=[report_end],
+    )
+
+
+def _describe_trial(trial: FrozenTrial, metric: str) -> str:
+    """Describe what a trial tried, and how it ended."""
+    shown = {key: f"{v:.3g}" if isinstance(v, float) else v for key, v in trial.params.items()}
+    values = ", ".join(f"{key} {value}" for key, value in shown.items())
+    is_complete = trial.state == TrialState.COMPLETE
+    end = f"{metric} {trial.value:.4f}" if is_complete else studies.describe_state(trial)
+    return f"trial {studies.find_number(trial)}: {values}: {end}"
 
 
 def _read_best(study: optuna.Study) -> dict[str, Any]:
@@ -160,79 +190,19 @@ def _read_best(study: optuna.Study) -> dict[str, Any]:
         raise TrainingError("no trial came to its end; see what was printed of each") from None
 
 
-def _run_workers(
-    request: SearchRequest,
-    study: optuna.Study,
-    num_workers: int,
-    lock: IO[str],
-    report: Reporter,
-) -> None:
-    """Start workers until all trials are done, or the time is over.
-
-    On the way out, Ctrl-C included, they are killed: the same command takes their trials up again.
-    """
-    log = Path(request.folder) / "workers.log"
-    reported: set[int] = set()
-    num_begun = -1
-    while True:
-        studies.enter_lost_again(study, request.owner)
-        is_late = request.deadline is not None and time.time() > request.deadline
-        left = 0 if is_late else studies.count_left(study, request.num_trials)
-        if left and len(study.get_trials(deepcopy=False)) == num_begun:
-            raise TrainingError(f"workers end before their trials do; see {log}")
-        num_begun = len(study.get_trials(deepcopy=False))
-        workers = []
-        for index in range(min(num_workers, left)):
-            share = left // num_workers + (index < left % num_workers)
-            own = replace(request, share=share)
-            workers.append(_start_worker(own, study, index, lock, log))
-        title = "trials" if request.winner is None else "trainings with the best values"
-        if left:
-            announce(f"runs {left} {title}, {len(workers)} at a time")
+def _repeat(
+    trainer: Trainer, study: optuna.Study, winner: dict[str, Any], num: int, report: Reporter
+) -> list[float]:
+    """Train the winner with the next `num` seeds; the study keeps the scores of those at an end."""
+    kept = study.user_attrs.get(REPEATS, {})
+    scores = dict(kept["scores"]) if kept.get("values") == winner else {}
+    for distance in range(1, num + 1):
+        name = f"seed + {distance}"
         try:
-            while any(worker.poll() is None for worker in workers):
-                _report_ended(study, request, reported, report)
-                num_done, num_all = len(reported), request.num_trials
-                show_share(f"{num_done} of {num_all} {title}", num_done / num_all)
-                time.sleep(POLL_S)
-        finally:
-            for worker in workers:
-                worker.kill()
-                worker.wait()
-        _report_ended(study, request, reported, report)
-        if is_late or not (left or study.get_trials(states=(TrialState.RUNNING,))):
-            return
-        time.sleep(POLL_S)  # another machine may be at work on the last ones
-
-
-def _report_ended(
-    study: optuna.Study, request: SearchRequest, reported: set[int], report: Reporter
-) -> None:
-    for trial in studies.list_trials(study):
-        if trial.state.is_finished() and trial.number not in reported:
-            reported.add(trial.number)
-            report(trial, request)
-
-
-def _start_worker(
-    request: SearchRequest, study: optuna.Study, index: int, lock: IO[str], log: Path
-) -> subprocess.Popen[str]:
-    """Start a worker; Ctrl-C does not reach it, so that it cannot write half of anything.
-
-    Its sampler is seeded by what was tried so far, so that no two draw the same values.
-    """
-    if request.seed is not None:
-        seed = request.seed + 1000 * len(study.get_trials(deepcopy=False)) + index
-        request = replace(request, seed=seed % MAX_SEED)
-    with log.open("a", encoding="utf-8") as output:
-        worker = subprocess.Popen(
-            [sys.executable, "-P", "-m", "plumbline.tuning.worker", json.dumps(asdict(request))],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            text=True,
-            env=THREADS | os.environ,
-            process_group=0,
-            pass_fds=[lock.fileno()],
-        )
-    return worker
+            if name not in scores:
+                scores[name] = trainer.train(name, winner, trainer.params.seed + distance)
+                study.set_user_attr(REPEATS, {"values": winner, "scores": scores})
+            report(f"{name}: {trainer.metric} {scores[name]:.4f}")
+        except PlumblineError as error:
+            report(f"{name}: failed: {error}")
+    return [*scores.values()][:num]

@@ -1,6 +1,6 @@
 """Optuna's studies: in a file of this checkout, or in the team's database.
 
-A trial whose worker died is entered again by Optuna's own callback, as a new entry.
+A trial that was killed is entered again by Optuna's own callback, as a new entry.
 """
 
 import warnings
@@ -16,11 +16,9 @@ from plumbline.contract.errors import PlumblineError
 
 warnings.simplefilter("ignore", ExperimentalWarning)
 HEARTBEAT_S = 10
-GRACE_S = 60  # without a heartbeat, until the trial of another worker is taken up again
+GRACE_S = 60  # without a heartbeat, until the trial of another machine is taken up again
 MAX_RETRIES = 5  # Ctrl-C counts as one too: a trial goes on from its checkpoint
 ERROR = "error"  # an attribute of a trial that failed by itself
-OWNER = "owner"  # the checkout, and its machine, that runs a trial
-SQLITE = "sqlite:///"
 Direction = Literal["maximize", "minimize"]
 RETRY = RetryHeartbeatStaleTrialCallback(MAX_RETRIES, inherit_intermediate_values=True)
 
@@ -28,11 +26,9 @@ RETRY = RetryHeartbeatStaleTrialCallback(MAX_RETRIES, inherit_intermediate_value
 def open_storage(url: str) -> RDBStorage:
     """Open, or create, the storage at `url`; PlumblineError where that cannot be done."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    arguments = {"connect_args": {"timeout": 60}} if url.startswith(SQLITE) else None
     try:
         return RDBStorage(
             url,
-            arguments,
             heartbeat_interval=HEARTBEAT_S,
             grace_period=GRACE_S,
             heartbeat_stale_trial_callback=RETRY,
@@ -47,7 +43,7 @@ def open_storage(url: str) -> RDBStorage:
 
 def list_trials(study: optuna.Study) -> list[FrozenTrial]:
     """List the last entry of each trial."""
-    entries = {find_number(trial): trial for trial in study.get_trials(deepcopy=False)}
+    entries = {find_number(trial): trial for trial in study.get_trials()}
     return [entries[number] for number in sorted(entries)]
 
 
@@ -59,17 +55,18 @@ def find_number(trial: FrozenTrial) -> int:
 def describe_state(trial: FrozenTrial) -> str:
     """Describe how a trial ended, or that it did not."""
     if trial.state == TrialState.FAIL:
-        return f"failed: {trial.user_attrs.get(ERROR, 'its worker ended before it did')}"
+        return f"failed: {trial.user_attrs.get(ERROR, 'it was killed again and again')}"
     return str(trial.state.name).lower()
 
 
-def enter_lost_again(study: optuna.Study, owner: str) -> None:
-    """Enter trials again that `owner`, who has no worker now, left; and those without heartbeat."""
-    for trial in study.get_trials(states=(TrialState.RUNNING,)):
-        if trial.user_attrs.get(OWNER, owner) == owner:
+def enter_lost_again(study: optuna.Study) -> None:
+    """Enter the trials again that a kill or Ctrl-C ended, where nobody else runs trials."""
+    for trial in list_trials(study):
+        if trial.state == TrialState.RUNNING:
             study.tell(trial.number, state=TrialState.FAIL)
-            RETRY(study, trial)
-    optuna.storages.fail_stale_trials(study)
+        elif trial.state != TrialState.FAIL or ERROR in trial.user_attrs:
+            continue
+        RETRY(study, trial)
 
 
 def count_left(study: optuna.Study, num_trials: int) -> int:
