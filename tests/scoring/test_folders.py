@@ -162,10 +162,8 @@ def test_an_interrupted_run_continues_to_the_same_answers(
     with pytest.raises(KeyboardInterrupt):
         model.score_folder(given, out, interrupt)
     assert not (out / "all.csv").exists()
-    (half,) = out.glob("_scored/*/.all.csv.parts/rows")
-    assert half.stat().st_size > 0
     assert not (out / LISTING).exists()
-    model.score_folder(given, out)
+    assert model.score_folder(given, out).num_kept == 2
     model.score_folder(given, tmp_path / "whole")
     assert read_bytes(out) == read_bytes(tmp_path / "whole")
 

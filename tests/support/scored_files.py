@@ -48,19 +48,17 @@ GOOD = [text for text in TEXTS if text]
 FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
 
 HALTING = """
-import os, signal, sys
+import os, signal
 from plumbline.cli import main
-from plumbline.scoring.partial_output import PartialOutput
+from plumbline.tables.writing import CsvWriter
 
-num_rows, append = int(sys.argv.pop(1)), PartialOutput.append
+write = CsvWriter.write
 
-def halting(self, *arguments):
-    append(self, *arguments)
-    if self.num_rows >= num_rows:
-        PartialOutput.append = append
-        os.kill(os.getpid(), signal.SIGSTOP)
+def write_and_halt(self, *arguments):
+    write(self, *arguments)
+    os.kill(os.getpid(), signal.SIGSTOP)
 
-PartialOutput.append = halting
+CsvWriter.write = write_and_halt
 main()
 """
 
@@ -104,10 +102,10 @@ class Model:
     ) -> subprocess.Popen[str]:
         return self._open(self.command(given, wanted, *options), **settings)
 
-    def halted(self, given: Path, wanted: Path, num_rows: int) -> subprocess.Popen[str]:
-        """Started with bad rows kept, and stopped where so many rows are there to last."""
+    def halted(self, given: Path, wanted: Path) -> subprocess.Popen[str]:
+        """Started with bad rows kept, and stopped after each batch of rows of CSV."""
         options = self.command(given, wanted, "--bad-rows", "keep")[1:]
-        process = self._open([sys.executable, "-c", HALTING, str(num_rows), *options])
+        process = self._open([sys.executable, "-c", HALTING, *options])
         assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
         return process
 

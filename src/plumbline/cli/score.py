@@ -83,7 +83,7 @@ def score(
     All columns of INPUT are kept; the answers follow, then `model`: the version that answered.
 
     OUTPUT appears when it is complete; in a folder of answers, `_listing.json` says that it is.
-    After an interruption the same command continues.
+    After an interruption the same command scores the files of a folder that are not complete.
 
     Memory does not grow with the file. See `plumbline docs score`.
     """
@@ -112,7 +112,7 @@ def score(
         else:
             raise ParamsError(f"--on {on}: {input_} is not a folder; only files of one are spread")
     except KeyboardInterrupt:
-        _print_to_stderr("plumbline: interrupted; run the same command again to continue")
+        _print_to_stderr("plumbline: interrupted; run the same command again")
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -130,7 +130,7 @@ def _score_file(copy: "CachedVersion", request: "ScoringRequest") -> None:
     with _show_progress():
         announce("answers the rows")
         done = scoring.score(copy, request, _show_rows, _print_to_stderr)
-    rate = (done.num_rows - done.num_before) / done.seconds
+    rate = done.num_rows / done.seconds
     who = f"{copy.name} version {copy.version}"
     print_plain(
         f"{request.output}: {done.num_rows:,} rows by {who}, {rate:,.0f} rows/s"

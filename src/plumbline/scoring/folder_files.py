@@ -30,7 +30,7 @@ class ScoredFile:
     num_rows: int = 0
     num_bad: int = 0
     sha256: str = ""  # of the answers
-    output: Mapping[str, Any] | None = None  # what identifies the answers in their folder
+    output: Mapping[str, Any] | None = None  # what identifies the complete answers
     is_kept: bool = False  # an earlier run had scored it
     error: str = ""  # why there are no answers
 
@@ -55,22 +55,24 @@ def _score_file(
 ) -> ScoredFile:
     """Score one file; ParamsError where other answers would be replaced.
 
-    The answers are recorded before they get their name, so that a run that continues knows them.
+    The record is there before the answers are, so that a run that continues knows these.
     """
     source, target = FileFolder(str(request.input)), FileFolder(str(request.output))
     run = _describe_run(model, request, source.identify(name))
-    existing = target.identify(name) if target.has_file(name) else None
+    existing = target.identify(name)
     record = target.read_record(name)
-    own = ScoredFile(**record) if record.get("run") == run else None
-    if own and own.output and own.output == existing:
-        return replace(own, is_kept=True)
-    is_cut_off = own is not None and own.output is None  # while the store took its answers
+    is_ours = record.get("run") == run
+    if is_ours and existing and record["output"] == existing:
+        return replace(ScoredFile(**record), is_kept=True)
+    is_cut_off = is_ours and record["output"] is None
     if existing and not request.overwrite and not is_cut_off:
         raise ParamsError(
             f"{target.show(name)}: exists, and is not what this run writes (another version, "
             "other options, other content, or it was changed); add --overwrite to replace it"
         )
     target.delete(LISTING)
+    own = ScoredFile(name, run)
+    target.write_record(name, asdict(own))
     with tempfile.TemporaryDirectory(prefix="plumbline-score-") as scratch:
         path = source.fetch(name, Path(scratch, "given"))
         place = target.choose_place(name, Path(scratch, "written"))
@@ -80,24 +82,16 @@ def _score_file(
         except PlumblineError as error:
             text = str(error).replace(str(path), source.show(name))
             raise type(error)(text.replace(str(place), target.show(name))) from None
-        own = ScoredFile(
-            name,
-            run,
-            done.num_rows,
-            done.num_bad,
-            digest_path(place),
-            target.predict_identity(place),
-        )
-        target.write_record(name, asdict(own))
+        digest = digest_path(place)
         target.keep(name, place)
-    if own.output is None:
-        own = replace(own, output=target.identify(name))
-        target.write_record(name, asdict(own))
+    own = replace(own, num_rows=done.num_rows, num_bad=done.num_bad, sha256=digest)
+    own = replace(own, output=target.identify(name))
+    target.write_record(name, asdict(own))
     return own
 
 
 def _describe_run(
-    model: "CachedVersion", request: ScoringRequest, identity: Mapping[str, Any]
+    model: "CachedVersion", request: ScoringRequest, identity: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """Return all that the answers depend on."""
     options = asdict(request)
@@ -105,7 +99,7 @@ def _describe_run(
         del options[name]
     return {
         "format": FORMAT,
-        "input": dict(identity),
+        "input": identity,
         "model": describe_model(model),
         "options": options | {"columns": list(request.columns)},
     }

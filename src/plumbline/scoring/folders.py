@@ -4,19 +4,19 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import BusyError, DataError
-from plumbline.process.files import digest_path, format_json, publish, write_json
+from plumbline.process.files import digest_path, format_json, write_json
 from plumbline.process.locks import hold
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
 from plumbline.sources.object_store import read_version
 from plumbline.sources.stores import describe_driver_error, open_store
 
 HIDDEN = (".", "_")  # begins a name that engines, too, take for no data
-RECORDS = "_scored"  # the folder of records in a folder of answers, and of what is being written
+RECORDS = "_scored"  # the folder of records in a folder of answers
 
 
 def is_folder(address: str) -> bool:
@@ -64,18 +64,19 @@ class FileFolder:
             raise DataError(f"{self.shown}: a file; name the folder that holds it")
         return sorted(name for name in names if not _is_hidden(name))
 
-    def has_file(self, name: str) -> bool:
-        """Whether there is such a file."""
-        with self._explain_errors():
-            return bool(self._store.exists(self._locate(name)))
+    def identify(self, name: str) -> dict[str, Any] | None:
+        """Return what changes with the content of a file: its digest, or the store's version.
 
-    def identify(self, name: str) -> dict[str, Any]:
-        """Return what changes with the content of a file: its digest, or the store's version."""
-        if self.local is not None:
-            return identify_content(self.local / name)
+        None where there is no such file.
+        """
         with self._explain_errors():
             self._store.invalidate_cache()
-            return read_version(self._store, self._locate(name))
+            if not self._store.exists(self._locate(name)):
+                return None
+            if self.local is None:
+                return read_version(self._store, self._locate(name))
+        path = self.local / name
+        return {"sha256": digest_path(path), "bytes": path.stat().st_size}
 
     def fetch(self, name: str, scratch: Path) -> Path:
         """Return the path of a file on this machine, for which it may be copied to `scratch`."""
@@ -88,43 +89,24 @@ class FileFolder:
         return path
 
     def choose_place(self, name: str, scratch: Path) -> Path:
-        """Return where on this machine a file is written, before `keep`; its folder is there.
-
-        It is the same each time, where the folder is on this machine.
-        """
-        if self.local is None:
-            scratch.mkdir()
-            return scratch / Path(name).name
-        aside = self.local / RECORDS / _hash_name(name)
-        aside.mkdir(parents=True, exist_ok=True)
-        return aside / Path(name).name
-
-    def predict_identity(self, place: Path) -> dict[str, Any] | None:
-        """Return what will identify a file that `keep` takes; None where only the store knows."""
-        return identify_content(place) if self.local is not None else None
+        """Return where on this machine a file is written, before `keep`; its folder is there."""
+        place = scratch / Path(name).name if self.local is None else self.local / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        return place
 
     def keep(self, name: str, place: Path) -> None:
         """Take a complete file from where `choose_place` let it be written."""
         if self.local is None:
             with self._explain_errors():
                 self._store.put_file(str(place), self._locate(name))
-            return
-        path = self.local / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        publish(place, path)
-        place.parent.rmdir()
 
     def read_record(self, name: str) -> Any:
         """Read what `write_record` wrote of a file; {} where there is nothing that can be read."""
-        path = _locate_record(name)
-        if not self.has_file(path):
-            return {}
         with self._explain_errors():
-            content = self._store.cat_file(self._locate(path))
-        try:
-            return json.loads(content)
-        except ValueError:
-            return {}
+            try:
+                return json.loads(self._store.cat_file(self._locate(_locate_record(name))))
+            except (FileNotFoundError, ValueError):
+                return {}
 
     def write_record(self, name: str, record: Mapping[str, Any]) -> None:
         """Write the record of a file, for the next run."""
@@ -141,9 +123,8 @@ class FileFolder:
 
     def delete(self, name: str) -> None:
         """Delete a file, if there is one."""
-        if self.has_file(name):
-            with self._explain_errors():
-                self._store.rm_file(self._locate(name))
+        with self._explain_errors(), suppress(FileNotFoundError):
+            self._store.rm_file(self._locate(name))
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -186,11 +167,6 @@ def _locate_record(name: str) -> str:
 def _hash_name(name: str) -> str:
     """Return a file's name as a short one, which is that of no other file."""
     return hashlib.sha256(name.encode()).hexdigest()
-
-
-def identify_content(path: Path) -> dict[str, Any]:
-    """Return the digest and size of a file on this machine."""
-    return {"sha256": digest_path(path), "bytes": path.stat().st_size}
 
 
 def _is_hidden(name: str) -> bool:

@@ -1,25 +1,22 @@
-"""Score a file in the memory of a few batches, reading and writing while the model predicts."""
+"""Score a file in the memory of a few batches."""
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from plumbline import bundle
-from plumbline.contract.errors import DataError, PlumblineError
-from plumbline.contract.task import Field, Predictor, Signature
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import Predictor, Signature
+from plumbline.process.files import write_aside
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_rows
-from plumbline.scoring.folders import identify_content
-from plumbline.scoring.partial_output import PartialOutput
 from plumbline.scoring.request import ERROR, MODEL, PREFIX, ScoringRequest
 from plumbline.tables.batches import Batch
 from plumbline.tables.formats import Table, open_file, open_table
-from plumbline.tables.writing import TableWriter, create_writer, find_output_kind
+from plumbline.tables.writing import create_writer, find_output_kind
 
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
@@ -36,9 +33,8 @@ class ScoringSummary:
     """The result of a run."""
 
     num_rows: int
-    num_before: int  # of them written by an interrupted run before
     num_bad: int
-    seconds: float  # for the rows of this run
+    seconds: float
     error_column: str  # in which the reason is written, where bad rows are kept
 
 
@@ -52,8 +48,8 @@ def score(
     """Write the rows of the input with the model's answers to the output: all of it or nothing.
 
     `predictor` is the model's own, where it is loaded already. Raises ParamsError before anything
-    is written, DataError for an input that is not valid or changes during the run, PlumblineError
-    if the output cannot be written: then the rows so far are kept, and the next call resumes.
+    is written, DataError for an input that is not valid or changes during the run, and OSError if
+    the output cannot be written.
     """
     signature = bundle.read_signature(model.folder)
     source = bundle.read_source(model.folder)
@@ -70,33 +66,24 @@ def score(
         added = request.list_added_columns(signature)
         request.check_names(table.names, signature)
         columns = request.find_columns(table.names, signature, own)
-        run = _describe_run(model, request, added, columns)
         predictor = predictor or load_model(model)
         answer = _make_answerer(model, predictor, request, signature, columns)
-        writer = create_writer(output, table, added)
-        with _explain_write_errors(output), PartialOutput(output, run) as partial:
-            start = time.perf_counter()
-            num_before = partial.num_rows
-            if partial.restart_reason:
-                say(partial.restart_reason)
-            elif num_before:
-                say(f"resuming after row {num_before:,}")
-            try:
-                batches = _read_batches(table, file, num_before)
-                _score_batches(batches, answer, writer, partial, watch)
-                _refuse_changed_input(path, stamp)
-                finished = writer.finish(partial.rows)
-            except DataError:
-                partial.drop()  # another input has other rows
-                raise
+        start = time.perf_counter()
+        num_rows = num_bad = 0
+        with write_aside(output) as aside:
+            with create_writer(aside, output.name, table, added) as writer:
+                for batch in table.read_batches():
+                    answers, num_without = answer(batch)
+                    writer.write(batch, answers)
+                    num_rows += batch.num_rows
+                    num_bad += num_without
+                    watch(num_rows, _measure_share(num_rows, table, file))
+            _refuse_changed_input(path, stamp)
             request.check_output()
-            partial.publish(finished)
         for notice in table.describe():
             say(notice)
     seconds = time.perf_counter() - start
-    return ScoringSummary(
-        partial.num_rows, num_before, partial.num_bad, seconds, request.prefix + ERROR
-    )
+    return ScoringSummary(num_rows, num_bad, seconds, request.prefix + ERROR)
 
 
 def _choose_prefix(
@@ -113,46 +100,11 @@ def _choose_prefix(
     return replace(request, prefix=PREFIX)
 
 
-def _score_batches(
-    batches: Iterator[tuple[Batch, float]],
-    answer: AnswerBatch,
-    writer: TableWriter,
-    partial: PartialOutput,
-    watch: Watch,
-) -> None:
-    """Append all rows of `batches`.
-
-    While a batch is answered, the next one is read and the one before is written.
-    """
-
-    def append(batch: Batch, columns: Columns, num_bad: int) -> None:
-        partial.append(writer.encode_batch(batch, columns), batch.num_rows, num_bad)
-
-    if not partial.num_rows:
-        partial.append(writer.encode_header(), 0, 0)
-    with ThreadPoolExecutor(2) as pool:
-        writing: Future[None] | None = None
-        reading = pool.submit(next, batches, None)
-        while (read := reading.result()) is not None:
-            batch, share = read
-            reading = pool.submit(next, batches, None)
-            columns, num_bad = answer(batch)
-            if writing:
-                writing.result()
-            writing = pool.submit(append, batch, columns, num_bad)
-            watch(batch.first_row + batch.num_rows, share)
-        if writing:
-            writing.result()
-
-
-def _read_batches(table: Table, file: IO[bytes], first_row: int) -> Iterator[tuple[Batch, float]]:
-    """Yield what begins at `first_row`, with the share of the file that was read after it."""
-    size = os.fstat(file.fileno()).st_size
-    for batch in table.read_batches():
-        num_read = batch.first_row + batch.num_rows
-        share = num_read / table.num_rows if table.num_rows else file.tell() / size
-        if batch.first_row >= first_row:
-            yield batch, share
+def _measure_share(num_rows: int, table: Table, file: IO[bytes]) -> float:
+    """Return the share of the input that was read."""
+    if table.num_rows:
+        return num_rows / table.num_rows
+    return file.tell() / os.fstat(file.fileno()).st_size
 
 
 def load_model(model: "CachedVersion") -> Predictor:
@@ -201,36 +153,8 @@ def _make_answerer(
     return answer
 
 
-def _describe_run(
-    model: "CachedVersion",
-    request: ScoringRequest,
-    added: Sequence[Field],
-    columns: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return all that the output depends on: a run resumes only if this is the same."""
-    return {
-        "input": identify_content(Path(request.input)),
-        "model": describe_model(model),
-        "params": dict(request.params),
-        "columns": [each.name for each in added],
-        "inputs": dict(columns),
-    }
-
-
 def _refuse_changed_input(path: Path, before: os.stat_result) -> None:
     after = path.stat()
     same = os.path.samestat(before, after) and before.st_size == after.st_size
     if not same or before.st_mtime_ns != after.st_mtime_ns:
         raise DataError(f"{path}: changed while it was read; run the same command again")
-
-
-@contextmanager
-def _explain_write_errors(output: Path) -> Iterator[None]:
-    """Convert OSError, such as a full disk, to an error that tells how to resume."""
-    try:
-        yield
-    except OSError as error:
-        raise PlumblineError(
-            f"{output}: cannot be written ({error.strerror or error}); the rows so far are kept: "
-            "fix the cause, and run the same command again"
-        ) from None

@@ -1,16 +1,10 @@
-"""Encode values as text: cells of CSV, objects of JSON; compress text files."""
+"""Encode values as text: cells of CSV, objects of JSON."""
 
 import base64
 import datetime
-import gzip
 import json
 import math
-from pathlib import Path
 from typing import Any
-
-from plumbline.tables.byte_stream import is_compressed
-
-GZIP_LEVEL = 6
 
 
 def encode_cell(value: Any) -> str:
@@ -24,12 +18,6 @@ def encode_cell(value: Any) -> str:
     if isinstance(value, list | dict):
         return encode_json(value)
     return repr(value) if isinstance(value, float) else _convert_other(value)
-
-
-def encode_text(text: str, target: Path) -> bytes:
-    """Return UTF-8, for gzip as a member of its own: members one after another are one file."""
-    raw = text.encode()
-    return gzip.compress(raw, GZIP_LEVEL, mtime=0) if is_compressed(target.name) and raw else raw
 
 
 def encode_json(value: Any) -> str:

@@ -1,28 +1,32 @@
-"""Write rows with new columns behind them, in any format: parts are appended to one file.
+"""Write rows with new columns behind them, in any format.
 
 A row of the same kind of file stays as it is, cell by cell.
 """
 
 import csv
-from abc import ABC, abstractmethod
+import gzip
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.task import Field
 from plumbline.contract.value_types import TYPES
 from plumbline.tables.batches import Batch
+from plumbline.tables.byte_stream import is_compressed
 from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.formats import Table, find_kind
 from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tables.records import CHUNK_ROWS
-from plumbline.tables.values import encode_cell, encode_json, encode_text
+from plumbline.tables.values import encode_cell, encode_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+GZIP_LEVEL = 6
 LINE_END = "\r\n"  # given to csv.writer, so that it quotes cells that contain either character
 
 Columns = Mapping[str, Sequence[Any]]
@@ -36,56 +40,61 @@ def find_output_kind(target: Path) -> str:
         raise ParamsError(str(error)) from None
 
 
-def create_writer(target: Path, table: Table, added: Sequence[Field]) -> "TableWriter":
-    """Create the writer of the output, for the rows of `table` and the columns `added`."""
-    kind = find_output_kind(target)
-    writer = {"csv": CsvWriter, "jsonl": JsonlWriter}.get(kind, ArrowWriter)
-    return writer(target, table, added)
+def create_writer(path: Path, name: str, table: Table, added: Sequence[Field]) -> "TableWriter":
+    """Create the writer of the file at `path`, of the format that `name` says.
 
-
-class TableWriter(ABC):
-    """Encodes the rows of `table` with `added` columns behind them.
-
-    What it returns is appended to one file, of which `finish` makes the output.
+    It takes the rows of `table` and the columns `added`.
     """
+    kind = find_kind(name)
+    if kind == "csv":
+        return CsvWriter(path, name, table, added)
+    if kind == "jsonl":
+        return JsonlWriter(path, name, table, added)
+    return ArrowWriter(path, kind, table, added)
 
-    def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
-        self._target = target
+
+class TableWriter(AbstractContextManager["TableWriter"]):
+    """Writes the rows of `table` with `added` columns behind them; complete after the block."""
+
+    def __init__(self, table: Table, added: Sequence[Field]) -> None:
         self._columns = table.names
         self._names = [field.name for field in added]
 
     @abstractmethod
-    def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
-        """Return rows followed by their answers."""
-
-    def encode_header(self) -> bytes:
-        """Return what is before all rows."""
-        return b""
-
-    def finish(self, rows: Path) -> Path:
-        """Return the output: the file of all rows, or one beside it."""
-        return rows
+    def write(self, batch: Batch, answers: Columns) -> None:
+        """Append rows followed by their answers."""
 
 
-class CsvWriter(TableWriter):
+class TextWriter(TableWriter):
+    """Writes UTF-8, compressed where the name says so: equal rows give equal bytes."""
+
+    def __init__(self, path: Path, name: str, table: Table, added: Sequence[Field]) -> None:
+        super().__init__(table, added)
+        self._raw = path.open("wb")
+        self._file: IO[bytes] | gzip.GzipFile = self._raw
+        if is_compressed(name):
+            self._file = gzip.GzipFile("", "wb", GZIP_LEVEL, self._raw, mtime=0)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._raw.close()
+
+
+class CsvWriter(TextWriter):
     """Rows followed by their answers, with the delimiter and line ends of CSV that was read."""
 
-    def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
-        super().__init__(target, table, added)
-        self._header = table.header
-        self._delimiter = "\t" if ".tsv" in target.name.lower() else ","
+    def __init__(self, path: Path, name: str, table: Table, added: Sequence[Field]) -> None:
+        super().__init__(path, name, table, added)
+        self._delimiter = "\t" if ".tsv" in name.lower() else ","
         self._line_end = "\n"
         if isinstance(table, CsvTable):
             self._line_end = table.line_end
             if "\t" not in (self._delimiter, table.delimiter):
                 self._delimiter = table.delimiter
+        self._write_cells([[*table.header, *self._names]])
 
-    def encode_header(self) -> bytes:
-        """Return the names of columns and answers."""
-        return self._encode([[*self._header, *self._names]])
-
-    def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
-        """Return rows followed by their answers; cells of CSV stay as they are."""
+    def write(self, batch: Batch, answers: Columns) -> None:
+        """Append rows followed by their answers; cells of CSV stay as they are."""
         columns: list[Iterable[str]]
         if isinstance(batch.rows[0], list):
             columns = list(zip(*batch.rows, strict=True))
@@ -93,22 +102,22 @@ class CsvWriter(TableWriter):
             _refuse_new_keys(batch, self._columns)
             columns = [map(encode_cell, batch.get_column(name)) for name in self._columns]
         columns += [map(encode_cell, answers[name]) for name in self._names]
-        return self._encode(zip(*columns, strict=True))
+        self._write_cells(zip(*columns, strict=True))
 
-    def _encode(self, rows: Iterable[Sequence[str]]) -> bytes:
+    def _write_cells(self, rows: Iterable[Sequence[str]]) -> None:
         lines: list[str] = []
         file = SimpleNamespace(write=lines.append)  # csv.writer writes one row at a time
         csv.writer(file, delimiter=self._delimiter, lineterminator=LINE_END).writerows(rows)
         if self._line_end != LINE_END:
             lines = [line.removesuffix(LINE_END) + self._line_end for line in lines]
-        return encode_text("".join(lines), self._target)
+        self._file.write("".join(lines).encode())
 
 
-class JsonlWriter(TableWriter):
+class JsonlWriter(TextWriter):
     """Objects with their answers as last keys; those that were read keep their keys."""
 
-    def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
-        """Return objects with their answers."""
+    def write(self, batch: Batch, answers: Columns) -> None:
+        """Append objects with their answers."""
         added = _build_objects({name: answers[name] for name in self._names})
         if isinstance(batch.rows[0], dict):
             self._refuse_answers(batch)
@@ -117,7 +126,7 @@ class JsonlWriter(TableWriter):
             rows = _build_objects({name: batch.get_column(name) for name in self._columns})
         pairs = zip(rows, added, strict=True)
         lines = [encode_json(row | answer) + "\n" for row, answer in pairs]
-        return encode_text("".join(lines), self._target)
+        self._file.write("".join(lines).encode())
 
     def _refuse_answers(self, batch: Batch) -> None:
         for row, record in enumerate(batch.rows):
@@ -130,20 +139,22 @@ class JsonlWriter(TableWriter):
 
 
 class ArrowWriter(TableWriter):
-    """Collects batches as Arrow streams: neither Parquet nor an Arrow file can be appended to."""
+    """Parquet, or Arrow; its row groups do not depend on how batches were cut."""
 
-    def __init__(self, target: Path, table: Table, added: Sequence[Field]) -> None:
+    def __init__(self, path: Path, kind: str, table: Table, added: Sequence[Field]) -> None:
         import pyarrow as pa
 
-        super().__init__(target, table, added)
+        super().__init__(table, added)
         self._input_schema = table.build_schema()
         self._added_schema = pa.schema([(field.name, _convert_type(field.type)) for field in added])
         self._schema = pa.schema(
             [*self._input_schema, *self._added_schema], metadata=self._input_schema.metadata
         )
+        with _name_arrow_errors():
+            self._file = BatchWriter(path, self._schema, kind)
 
-    def encode_batch(self, batch: Batch, answers: Columns) -> bytes:
-        """Return an Arrow stream of one batch."""
+    def write(self, batch: Batch, answers: Columns) -> None:
+        """Append rows followed by their answers."""
         import pyarrow as pa
 
         if isinstance(batch.rows, pa.RecordBatch):
@@ -152,26 +163,24 @@ class ArrowWriter(TableWriter):
             _refuse_new_keys(batch, self._columns)
             arrays = _build_arrays(self._input_schema, batch.get_column, batch)
         arrays += _build_arrays(self._added_schema, answers.__getitem__, batch)
-        stream = pa.BufferOutputStream()
-        options = pa.ipc.IpcWriteOptions(compression="lz4")
-        with pa.ipc.new_stream(stream, self._schema, options=options) as writer:
-            writer.write_batch(pa.record_batch(arrays, schema=self._schema))
-        return bytes(stream.getvalue())
+        with _name_arrow_errors():
+            self._file.add(pa.record_batch(arrays, schema=self._schema))
 
-    def finish(self, rows: Path) -> Path:
-        """Write the output beside `rows`; its row groups do not depend on how batches were cut."""
-        import pyarrow as pa
+    def __exit__(self, kind: object, *_: object) -> None:
+        with _name_arrow_errors():
+            self._file.__exit__(kind)
 
-        output = rows.with_name("finished")
-        try:
-            with BatchWriter(output, self._schema, find_kind(self._target.name)) as writer:
-                for batch in _read_streams(rows):
-                    writer.add(batch)
-        except pa.ArrowException as error:  # such as an object without a key
-            raise DataError(
-                f"these columns cannot be written as Parquet ({error}); write .jsonl"
-            ) from None
-        return output
+
+@contextmanager
+def _name_arrow_errors() -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except pa.ArrowException as error:  # such as an object without a key
+        raise DataError(
+            f"these columns cannot be written as Parquet ({error}); write .jsonl"
+        ) from None
 
 
 def _refuse_new_keys(batch: Batch, known: Sequence[str]) -> None:
@@ -188,14 +197,6 @@ def _refuse_new_keys(batch: Batch, known: Sequence[str]) -> None:
 def _build_objects(columns: Columns) -> Iterator[dict[str, Any]]:
     for row in zip(*columns.values(), strict=True):
         yield dict(zip(columns, row, strict=True))
-
-
-def _read_streams(rows: Path) -> "Iterator[pa.RecordBatch]":
-    import pyarrow as pa
-
-    with pa.OSFile(str(rows)) as file:
-        while file.tell() < file.size():
-            yield from pa.ipc.open_stream(file)
 
 
 def _build_arrays(
