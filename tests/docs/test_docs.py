@@ -66,3 +66,10 @@ def test_generated_pages_are_those_of_the_code() -> None:
     for name, text in write_pages().items():
         page = DOCS / f"reference/{name}.md"
         assert page.read_text(encoding="utf-8") == text, "make docs writes it"
+
+
+def test_every_key_of_params_is_described() -> None:
+    text = "".join(page.read_text(encoding="utf-8") for page in DOCS.glob("reference/params*.md"))
+    rows = re.findall(r"(?m)^\* `([\w.]+)` \([^\n]*?\):(.*)$", text)
+    assert len(rows) > 90
+    assert [name for name, described in rows if not described.strip()] == []

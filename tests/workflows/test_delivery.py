@@ -353,18 +353,3 @@ def test_drift_that_lasts_asks_for_training_once(hosting: Hosting, tmp_path: Pat
     assert said == ["stable", "watch", "drift", "watch"]
     asked = [(name, inputs) for name, inputs in hosting.told("asked") if name == "retrain.yml"]
     assert asked == [("retrain.yml", {"reason": f"drift, see run {hosting.runs - 1}"})]
-
-
-def test_what_was_not_kept_asks_for_nothing(hosting: Hosting) -> None:
-    """The journal counts requests for training: if it were lost, they would never end."""
-    folder = Path(hosting.variables["PLUMBLINE_REQUESTS"])  # that drifted, in the test before
-    hosting.origin.replace("params.yaml", "{per_day: 1}", "{per_day: 9}")
-    upload = "          path: ${{ steps.registry.outputs.next }}"
-    hosting.origin.replace(".github/workflows/drift.yml", upload, "          path: nothing")
-    push(hosting.origin, "an upload that fails")
-    write_requests(folder, 1, 0.5)
-    asked = hosting.told("asked")
-    jobs = hosting.run("drift", event_name="schedule")
-    assert (jobs["look"].result, jobs["look"].outputs["drift"]) == ("failure", "drift")
-    assert results(jobs)["ask"] == "skipped"
-    assert hosting.told("asked") == asked
