@@ -92,16 +92,12 @@ def build_file_part(file: SourceFile, name: str) -> SourcePart:
 
 
 def _read_rows(file: SourceFile, name: str, request: ReadRequest) -> Iterator[SourceRow]:
-    yield from formats.read_rows(_open_file(file), name, request, guard=refuse_driver_errors)
+    with refuse_driver_errors(file.shown):
+        yield from formats.read_rows(file.open(), name, request)
 
 
 def _open_binary(path: Path) -> IO[bytes]:
     return path.open("rb")
-
-
-def _open_file(file: SourceFile) -> IO[bytes]:
-    with refuse_driver_errors(file.shown):
-        return file.open()
 
 
 def _compute_digest(file: SourceFile) -> str:

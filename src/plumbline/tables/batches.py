@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from plumbline.tables.byte_stream import name_read_errors
 from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS
 
 if TYPE_CHECKING:
@@ -76,13 +77,14 @@ class TextTable(ABC):
         first_row = 0
         records: list[Record] = []
         begin = self._lines.offset
-        for record in self:
-            records.append(record)
-            if len(records) == CHUNK_ROWS or self._lines.offset - begin >= CHUNK_CHARS:
-                yield self._build_batch(first_row, records)
-                first_row += len(records)
-                records = []
-                begin = self._lines.offset
+        with name_read_errors(self._name):
+            for record in self:
+                records.append(record)
+                if len(records) == CHUNK_ROWS or self._lines.offset - begin >= CHUNK_CHARS:
+                    yield self._build_batch(first_row, records)
+                    first_row += len(records)
+                    records = []
+                    begin = self._lines.offset
         if records:
             yield self._build_batch(first_row, records)
 

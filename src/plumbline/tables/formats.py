@@ -7,7 +7,7 @@ from typing import IO
 from plumbline.contract.errors import DataError
 from plumbline.tables.arrow_files import ArrowTable
 from plumbline.tables.batches import Batch
-from plumbline.tables.byte_stream import GZIP_ENDING, Guard, guard_system_errors, open_stream
+from plumbline.tables.byte_stream import GZIP_ENDING, name_read_errors, open_stream
 from plumbline.tables.columns import find_columns
 from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonTable
@@ -27,33 +27,26 @@ def open_table(
     wanted: Sequence[str] = (),
     *,
     refuse_encoding: bool = False,
-    guard: Guard = guard_system_errors,
 ) -> Table:
     """Return the table in an open file; DataError if its beginning is not valid.
 
     `wanted` are names of columns of which some are expected: they tell the delimiter of CSV.
     """
     kind = find_kind(name)
-    stream = open_stream(file, name, guard)
-    match kind:
-        case "csv":
-            return CsvTable(stream, name, wanted, refuse_encoding=refuse_encoding)
-        case "jsonl":
-            return JsonTable(stream, name, refuse_encoding=refuse_encoding)
+    with name_read_errors(name):
+        stream = open_stream(file, name)
+        match kind:
+            case "csv":
+                return CsvTable(stream, name, wanted, refuse_encoding=refuse_encoding)
+            case "jsonl":
+                return JsonTable(stream, name, refuse_encoding=refuse_encoding)
     return ArrowTable(stream, name, kind)
 
 
-def read_rows(
-    file: IO[bytes],
-    name: str,
-    request: ReadRequest,
-    guard: Guard = guard_system_errors,
-) -> Iterator[SourceRow]:
+def read_rows(file: IO[bytes], name: str, request: ReadRequest) -> Iterator[SourceRow]:
     """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
     with file:
-        table = open_table(
-            file, name, request.names, refuse_encoding=request.refuse_encoding, guard=guard
-        )
+        table = open_table(file, name, request.names, refuse_encoding=request.refuse_encoding)
         if isinstance(table, CsvTable):
             request.notices.extend(table.describe_delimiter())
         if not isinstance(table, JsonTable) or table.head:
@@ -75,7 +68,7 @@ def list_columns(file: IO[bytes], name: str) -> list[str]:
 
 def open_file(path: Path) -> IO[bytes]:
     """Open a file on this machine; DataError where the system refuses."""
-    with guard_system_errors(str(path)):
+    with name_read_errors(str(path)):
         return path.open("rb")
 
 
