@@ -32,7 +32,6 @@ class AgentEntry(StrictModel):
     prompt: Annotated[str, Field(max_length=100_000)]
     system: Annotated[str, Field(max_length=100_000)] = ""
     answer_after: Annotated[str, Field(max_length=100)] = ""  # text before the answer
-    confidence_after: Annotated[str, Field(max_length=100)] = ""  # text before what it states
     price: Price
     timeout_s: Seconds = 30.0  # for one attempt
     attempts: Annotated[int, Field(ge=1, le=10)] = 3

@@ -10,7 +10,7 @@ from typing import Literal
 from plumbline_consult.agents import AgentEntry, AgentsFile
 from plumbline_consult.chat_protocol import AgentError, Messages, Reason, Reply
 from plumbline_consult.endpoint import EndpointClient
-from plumbline_consult.prompts import build_messages, extract_answer, extract_confidence
+from plumbline_consult.prompts import build_messages, extract_answer
 
 FIRST_WAIT_S = 0.5
 Normalise = Callable[[str], str]
@@ -22,7 +22,6 @@ class AgentOutcome:
 
     agent: str
     answer: str = ""  # as the policy sees it; empty where there is none
-    confidence: float | None = None  # that the agent stated, 0 to 1
     status: Reason | Literal["answered"] = "answered"
     message: str = ""  # why there is no answer
     tokens: int = 0  # of the request that was answered
@@ -91,11 +90,9 @@ class AgentCaller:
         agent = self.agent
         cost = agent.price.prompt * reply.prompt_tokens
         cost += agent.price.completion * reply.completion_tokens
-        answer = extract_answer(reply.text, agent.answer_after, agent.confidence_after)
         return AgentOutcome(
             self.name,
-            normalise(answer),
-            extract_confidence(reply.text, agent.confidence_after),
+            normalise(extract_answer(reply.text, agent.answer_after)),
             tokens=reply.prompt_tokens + reply.completion_tokens,
             cost=cost / 1000,
             truncated=reply.is_truncated,

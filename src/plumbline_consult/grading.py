@@ -15,7 +15,7 @@ from plumbline.process.files import write_aside
 from plumbline_consult.course import name_question
 from plumbline_consult.questions import read_columns
 
-WRITTEN = ["question_id", "question", "gold", "agent", "answer", "tokens", "confidence"]
+WRITTEN = ["question_id", "question", "gold", "agent", "answer", "tokens"]
 ENDINGS = (".csv", ".jsonl", ".parquet")
 # Why a question is left out, and what can be done.
 WITHOUT_GOLD = "questions without a gold answer"
@@ -36,7 +36,6 @@ class AnswerRecord:
     agent: str
     answer: str  # empty where the agent gave none
     tokens: int
-    confidence: float | None
     cost: float  # dollars
     status: str
     asks_all: bool

@@ -18,7 +18,6 @@ CONFIG = "config.json"
 EVERYONE = "all"  # what the command line calls it
 ROUNDING = 1e-9  # relative, of sums of costs
 OUTPUTS = ("ask", "answer", "confidence", "votes")
-CONFIDENCES = "confidences"
 Columns = dict[str, list[Any]]
 
 
@@ -40,27 +39,14 @@ class PolicyConfig:
     form: str  # exact, casefold or number
     costs: list[float]  # of asking each agent, as evaluation counted them; dollars
     max_cost: float  # that one question might cost in evaluation
-    stated: list[float]  # the confidence of each agent in the mean; empty: it takes none
 
     def build_columns(self, outcomes: Sequence[AgentOutcome], budget: float) -> Columns:
-        """One row of what is known.
-
-        Agents that state no confidence have their mean, as in evaluation; a policy whose records
-        had no confidences gets no such column.
-        """
-        columns: Columns = {
+        """One row of what is known."""
+        return {
             "agents": [[outcome.agent for outcome in outcomes]],
             "answers": [[outcome.answer for outcome in outcomes]],
             "budget": [self._limit_budget(outcomes, budget)],
         }
-        if any(self.stated):
-            means = dict(zip(self.agents, self.stated, strict=True))
-            confidences = []
-            for outcome in outcomes:
-                mean = means.get(outcome.agent, 0.0)
-                confidences.append(mean if outcome.confidence is None else outcome.confidence)
-            columns[CONFIDENCES] = [confidences]
-        return columns
 
     def _limit_budget(self, outcomes: Sequence[AgentOutcome], budget: float) -> float:
         """What may be spent now: what is left, or less where evaluation had less.
@@ -146,7 +132,6 @@ def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> Polic
             config["normalise"],
             config["costs"],
             config["max_cost"],
-            config["stated"] if CONFIDENCES in inputs else [],
         )
     except KeyError as error:
         raise PlumblineError(f"{label}: {CONFIG} has no {error}; train it again") from None

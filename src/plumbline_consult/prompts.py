@@ -9,7 +9,6 @@ from plumbline_consult.agents import OTHERS, QUESTION, AgentEntry
 from plumbline_consult.chat_protocol import Messages
 
 MAX_OTHER_CHARS = 500  # of one answer that is shown to another agent
-NUMBER = re.compile(r"\s*[:=]?\s*([0-9]{1,3}(?:\.[0-9]{1,12})?|\.[0-9]{1,12})\s*(%?)")
 PLACES = re.compile(f"{re.escape(QUESTION)}|{re.escape(OTHERS)}")
 
 
@@ -32,28 +31,6 @@ def list_others(question: str, answers: Iterable[str]) -> list[str]:
     return different
 
 
-def extract_answer(text: str, answer_after: str, confidence_after: str) -> str:
-    """The text after the last `answer_after`, or all of it where that is absent.
-
-    A confidence that the agent states is left out.
-    """
-    before, mark, after = text.rpartition(confidence_after) if confidence_after else ("", "", text)
-    if mark and not (answer_after and answer_after in after):
-        after = before  # the confidence is at the end
-    if not answer_after:
-        return after.strip()
-    return after.rpartition(answer_after)[2].strip()
-
-
-def extract_confidence(text: str, confidence_after: str) -> float | None:
-    """The number after the last `confidence_after`, 0 to 1 or in per cent; None without one."""
-    if not confidence_after:
-        return None
-    _, mark, after = text.rpartition(confidence_after)
-    match = NUMBER.match(after) if mark else None
-    if match is None:
-        return None
-    number = float(match[1])
-    if match[2] or number > 1:
-        number /= 100
-    return number if number <= 1 else None
+def extract_answer(text: str, answer_after: str) -> str:
+    """The text after the last `answer_after`, or all of it where that is absent."""
+    return text.rpartition(answer_after)[2].strip() if answer_after else text.strip()

@@ -11,13 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.support.checkouts import get_clean_environment
 from tests.support.consulting.bundles import MEASURING, write_policy
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
-from tests.support.small_answers import COLUMNS, file_params
+from tests.support.small_answers import file_params
 from tests.support.task_examples import write_examples
 from typer.testing import CliRunner, Result
 
@@ -230,28 +229,6 @@ def test_graded_records_are_what_the_task_reads(desk: Desk, name: str) -> None:
     answers = [read_answers(examples, split) for split in ("train", "validation", "test")]
     assert sum(len(part.ids) for part in answers) == 30
     assert sum(sum(part.answers[:, 1] == "") for part in answers) == 15  # b failed on these
-
-
-def test_confidences_that_agents_state_are_learned_from(desk: Desk) -> None:
-    name = "graded.parquet"
-    entries = {agent: describe_endpoint(desk.chat.url, agent) for agent in "abc"}
-    for agent in "ab":
-        entries[agent] |= {"confidence_after": "Confidence:", "key_env": "CHAT_KEY"}
-    entries["c"]["key_env"] = "CHAT_KEY"
-    (desk.folder / "agents.yaml").write_text(json.dumps({"agents": entries}))
-    desk.chat.scripts |= {"a": ["say 42 Confidence: 0.9"], "b": ["say 42"]}
-    rows = "".join(f"q{number},What is {number}?\n" for number in range(30))
-    (desk.folder / "asked.csv").write_text("question_id,question\n" + rows)
-    options = ["--file", "asked.csv", "--normalise", "number"]
-    assert desk.run("consult", "all", "agents.yaml", *options).exit_code == 0
-    gold = "".join(f"q{number},42\n" for number in range(30))
-    (desk.folder / "gold.csv").write_text("question_id,gold\n" + gold)
-    desk.run("grade", "consultations.jsonl", "--gold", "gold.csv", "--out", name)
-    columns = {column: column for column in (*COLUMNS, "confidence")}
-    columns |= dict.fromkeys(("sample", "topic", "group"))
-    params = file_params(Path(name), {"a": "a", "b": "b", "c": "c"}, columns=columns)
-    train = read_answers(write_examples(params, desk.folder), "train")
-    assert np.array_equal(train.confidences[0], [0.9, np.nan, np.nan], equal_nan=True)
 
 
 def test_questions_that_were_not_put_to_all_are_left_out(desk: Desk) -> None:

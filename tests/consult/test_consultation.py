@@ -64,45 +64,6 @@ def test_the_cap_of_evaluation_holds_live_too(chat: ChatServer, tmp_path: Path) 
     assert len(result.outcomes) == 2
 
 
-@pytest.mark.parametrize(
-    ("entry", "behaviour", "stated"),
-    [
-        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 0.9", 0.9),
-        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 90 %", 0.9),
-        (
-            {"confidence_after": "Sure:", "answer_after": "Answer:"},
-            "say Sure: .25 and so Answer: 42",
-            0.25,
-        ),
-        ({"confidence_after": "Confidence:"}, "say 42 Confidence: 900 %", None),
-        ({"confidence_after": "Confidence:"}, "say 42 Confidence: quite", None),
-        ({"confidence_after": "Confidence:"}, "say 42", None),
-    ],
-)
-def test_what_an_agent_states_of_its_confidence(
-    chat: ChatServer, tmp_path: Path, entry: dict[str, object], behaviour: str, stated: float | None
-) -> None:
-    """It is no part of the answer, and reaches a policy that was trained with it."""
-    chat.scripts |= {"a": [behaviour], "b": ["say 41"]}
-    agents = list_agents(chat, "a", **entry) | list_agents(chat, "b")
-    result = consult_once(build_file(agents), tmp_path, stated=0.5)
-    assert [outcome.answer for outcome in result.outcomes] == ["42", "41"]
-    assert [outcome.confidence for outcome in result.outcomes] == [pytest.approx(stated), None]
-    sure = 0.5 if stated is None else stated
-    shares = {vote["answer"]: vote["share"] for vote in result.decision.votes}
-    assert shares["42"] == pytest.approx(sure / (sure + 0.5))
-
-
-def test_a_policy_that_learned_no_confidences_is_told_none(
-    chat: ChatServer, tmp_path: Path
-) -> None:
-    chat.scripts |= {"a": ["say 42 Confidence: 0.9"], "b": ["say 41"]}
-    agents = list_agents(chat, "a", confidence_after="Confidence:") | list_agents(chat, "b")
-    result = consult_once(build_file(agents), tmp_path)
-    assert result.outcomes[0].confidence == 0.9
-    assert [vote["share"] for vote in result.decision.votes] == [0.5, 0.5]
-
-
 @pytest.mark.parametrize("behaviour", ["silent", "drip"])
 def test_the_deadline_gives_the_best_answer_so_far(
     chat: ChatServer, tmp_path: Path, behaviour: str

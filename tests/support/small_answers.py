@@ -35,7 +35,7 @@ def file_params(path: Path, agents: Mapping[str, str], **data: Any) -> Consensus
         for name, recorded in agents.items()
     }
     columns = {name: name for name in COLUMNS}
-    absent = {"sample": None, "confidence": None, "topic": None, "group": None}
+    absent = {"sample": None, "topic": None, "group": None}
     given = {"columns": columns | absent, "source": str(path), "agents": named, "generated": None}
     return small_params(**given | data)
 

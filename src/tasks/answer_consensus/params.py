@@ -5,14 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import (
-    Name,
-    Params,
-    SeededConfig,
-    Share,
-    StrictModel,
-    Validation,
-)
+from plumbline.contract.params import Name, Params, Share, StrictModel, Validation
 from plumbline.contract.search import TunableConfig
 
 GENERATED = "generated"
@@ -39,7 +32,6 @@ class Columns(StrictModel):
     answer: str
     tokens: str | None  # null: each answer counts as one
     sample: str | None
-    confidence: str | None  # that the agent states, 0 to 1
     topic: str | None
     group: str | None  # questions of one template, which belong in one split
 
@@ -118,36 +110,21 @@ class FixedVote(StrictModel):
     kind: Literal["single", "plurality", "weighted"]
 
 
-class LearnedPolicy(TunableConfig):
-    """A learned vote that also decides whom to ask next, and when to stop."""
+class LogitConfig(TunableConfig):
+    """Conditional logit (McFadden 1974): each agent's vote has a weight.
 
-    kind: str
+    It also decides whom to ask next, and when to stop.
+    """
+
+    kind: Literal["logit"]
     order: Literal["cheap_first", "value"]  # value: the most expected certainty for its price
     stop_at: Annotated[float, Field(gt=0, le=1)] | None  # null: chosen on validation, by mean_cost
     subsets: Count  # random sets of agents of each question, to learn from
 
-
-class LogitConfig(LearnedPolicy):
-    """Conditional logit (McFadden 1974): each agent's vote has a weight."""
-
-    kind: Literal["logit"]
     ridge: Positive  # added to the loss: this times half the squared weights
 
 
-class SetConfig(LearnedPolicy, SeededConfig):
-    """A network on the set of answers (Zaheer et al. 2017)."""
-
-    kind: Literal["set"]
-    hidden: Count
-    learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
-    batch_size: Count
-    max_epochs: Count
-    patience: Count
-    gradient_clip: Positive
-
-
-Candidate = Annotated[FixedVote | LogitConfig | SetConfig, Field(discriminator="kind")]
+Candidate = Annotated[FixedVote | LogitConfig, Field(discriminator="kind")]
 
 
 class ConsensusParams(Params):

@@ -10,6 +10,7 @@ Nothing depends on the text of an answer, but which answers are equal, nor on th
 Shapes: A agents; E elements of a choice: the R different answers, and "none of them".
 """
 
+import functools
 import json
 import math
 import re
@@ -28,14 +29,9 @@ MAX_CHARS = 10_000  # of an answer, from its end
 PLACES, EXACT = Decimal("0.0001"), Context(prec=MAX_CHARS + 10)  # of numbers that are compared
 
 
-class State(NamedTuple):
-    """What is known of one question: for each agent its group of equal answers, its confidence.
-
-    Groups are numbered from 1 in the order of the agents, not of the row.
-    """
-
-    groups: tuple[int, ...]
-    confidences: tuple[float, ...]  # its mean where an agent stated none, 0 where it was not asked
+# What is known of one question: for each agent its group of equal answers, UNASKED or SILENT.
+# Groups are numbered from 1 in the order of the agents, not of the row.
+State = tuple[int, ...]
 
 
 class KnownQuestion(NamedTuple):
@@ -62,7 +58,6 @@ class Predictor:
             raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
         self.agents: list[str] = config["agents"]
         self.costs: list[float] = config["costs"]  # of asking each, in the mean
-        self._stated: list[float] = config["stated"]  # confidence of each, in the mean
         self._places = {name: place for place, name in enumerate(self.agents)}
         self._normalise = find_normaliser(config["normalise"])
         self._rank: list[int] = config["rank"]  # of each agent, 0 for the best
@@ -70,13 +65,9 @@ class Predictor:
         self._by_value: bool = config["by_value"]
         self._stop_at: float | None = config["stop_at"]
         self._habits = Habits(config["accuracy"], config["agreement"])
-        self._scorer: Additive | SetNetwork
-        if config["scorer"]["kind"] == "set":
-            self._scorer = SetNetwork(config["scorer"])
-        else:
-            self._scorer = Additive(config["scorer"])
-        self._kept: dict[State, np.ndarray] = {}
-        self._values: dict[State, dict[int, float]] = {}
+        remember = functools.lru_cache(MAX_KEPT)
+        self._score = remember(Additive(config["scorer"]).score)
+        self._rate_agents = remember(self._compute_values)
 
     def predict(
         self, columns: Mapping[str, Sequence[Any]], stop_at: float | None = None
@@ -95,26 +86,14 @@ class Predictor:
                 answers[name].append(value)
         return answers
 
-    def read_states(self, columns: Mapping[str, Sequence[Any]]) -> list[State]:
-        """Return what is known in each row; raises ValueError that names a bad row."""
-        return [row.state for row in self._read_rows(columns)]
-
-    def compute_shares(self, states: Sequence[State]) -> list[np.ndarray]:
-        """Compute the probability of each group, and last of "none of them", [R + 1] a state."""
-        new = [state for state in dict.fromkeys(states) if state not in self._kept]
-        if len(self._kept) + len(new) > MAX_KEPT:
-            self._kept = {}
-            new = list(dict.fromkeys(states))
-        kept = self._kept
-        if new:
-            for state, shares in zip(new, self._scorer.score(new), strict=True):
-                kept[state] = shares
-        return [kept[state] for state in states]
+    def compute_shares(self, state: State) -> np.ndarray:
+        """Compute the probability of each group, and last of "none of them" [R + 1]."""
+        return self._score(state)
 
     def _answer(self, row: KnownQuestion, stop_at: float | None) -> dict[str, Any]:
-        shares = self.compute_shares([row.state])[0]
+        shares = self.compute_shares(row.state)
         best_rank = {
-            group: min(self._rank[a] for a, g in enumerate(row.state.groups) if g == group)
+            group: min(self._rank[a] for a, g in enumerate(row.state) if g == group)
             for group in row.texts
         }
         ranked = sorted(
@@ -138,7 +117,7 @@ class Predictor:
         left = [
             place
             for place in self._plan
-            if row.state.groups[place] == UNASKED and self.costs[place] <= row.budget
+            if row.state[place] == UNASKED and self.costs[place] <= row.budget
         ]
         if not left:
             return ""
@@ -147,45 +126,34 @@ class Predictor:
         values = self._rate_agents(row.state)
         return self.agents[max(left, key=lambda place: (values[place], -self._rank[place]))]
 
-    def _rate_agents(self, state: State) -> dict[int, float]:
-        """Rate every agent that is left, or remember what was computed."""
-        if state not in self._values:
-            if len(self._values) >= MAX_KEPT:
-                self._values = {}
-            left = [place for place in self._plan if state.groups[place] == UNASKED]
-            self._values[state] = self._compute_values(state, left)
-        return self._values[state]
-
-    def _compute_values(self, state: State, places: Sequence[int]) -> dict[int, float]:
-        """Rate what an answer of each agent is worth: how much surer it makes us, for its price.
+    def _compute_values(self, state: State) -> dict[int, float]:
+        """Rate what an answer of each agent that is left is worth: how much surer, for its price.
 
         Surer: the expected sum of squared probabilities of the answers, less what it is now (the
         Gini index of Breiman et al. 1984; unlike the expected top probability it also values the
         first of two answers that together would change the decision).
         """
-        shares = self.compute_shares([state])[0]
-        outcomes = []
-        for place in places:
-            chances = self._habits.expect_answers(state.groups, shares, place)
+        shares = self.compute_shares(state)
+        values = {}
+        for place in self._plan:
+            if state[place] != UNASKED:
+                continue
+            gain = -float((shares[:-1] ** 2).sum())
+            chances = self._habits.expect_answers(state, shares, place)
             for group, chance in enumerate(chances, start=1):
-                outcome = _add_answer(state, place, group, self._stated[place])
-                outcomes.append((place, float(chance), outcome))
-        after = self.compute_shares([outcome for _, _, outcome in outcomes])
-        values = dict.fromkeys(places, -float((shares[:-1] ** 2).sum()))
-        for (place, chance, _), expected in zip(outcomes, after, strict=True):
-            values[place] += chance * float((expected[:-1] ** 2).sum())
-        return {place: round(value / self.costs[place], DIGITS) for place, value in values.items()}
+                expected = self.compute_shares(_add_answer(state, place, group))
+                gain += float(chance) * float((expected[:-1] ** 2).sum())
+            values[place] = round(gain / self.costs[place], DIGITS)
+        return values
 
     def _read_rows(self, columns: Mapping[str, Sequence[Any]]) -> list[KnownQuestion]:
         for name in ("agents", "answers", "budget"):
             if name not in columns:
                 listed = ", ".join(map(repr, columns)) or "no columns"
                 raise ValueError(f"no column {name!r}; found {listed}")
-        stated = columns.get("confidences", [None] * len(columns["agents"]))
-        lengths = {len(columns[name]) for name in ("agents", "answers", "budget")} | {len(stated)}
-        if len(lengths) > 1:
+        if not len(columns["agents"]) == len(columns["answers"]) == len(columns["budget"]):
             raise ValueError("columns of different lengths: every row has agents and answers")
-        rows = zip(columns["agents"], columns["answers"], columns["budget"], stated, strict=True)
+        rows = zip(columns["agents"], columns["answers"], columns["budget"], strict=True)
         checked = []
         for number, row in enumerate(rows):
             try:
@@ -194,7 +162,7 @@ class Predictor:
                 raise ValueError(f"row {number}: {error}") from None
         return checked
 
-    def _check_row(self, agents: Any, answers: Any, budget: Any, stated: Any) -> KnownQuestion:
+    def _check_row(self, agents: Any, answers: Any, budget: Any) -> KnownQuestion:
         places = [self._find_agent(name) for name in _check_texts("agents", agents)]
         texts = _check_texts("answers", answers)
         twice = [name for name in agents if list(agents).count(name) > 1]
@@ -207,16 +175,10 @@ class Predictor:
             )
         if not _is_number(budget):
             raise ValueError(f"budget: expected a number, found {budget!r:.60}")
-        confidences = _check_confidences(stated, len(places))
-        if confidences is None:
-            confidences = [self._stated[place] for place in places]
-        answered = dict(zip(places, texts, strict=True))
-        sure = dict(zip(places, confidences, strict=True))
-        groups, shown = self._group_answers(answered)
-        known = tuple(sure.get(place, 0.0) for place in range(len(self.agents)))
-        return KnownQuestion(State(groups, known), shown, float(budget))
+        state, shown = self._group_answers(dict(zip(places, texts, strict=True)))
+        return KnownQuestion(state, shown, float(budget))
 
-    def _group_answers(self, answered: Mapping[int, str]) -> tuple[tuple[int, ...], dict[int, str]]:
+    def _group_answers(self, answered: Mapping[int, str]) -> tuple[State, dict[int, str]]:
         """Number the groups of equal answers, and choose which of its texts is shown."""
         numbers: dict[str, int] = {}
         groups = [UNASKED] * len(self.agents)
@@ -274,62 +236,16 @@ class Additive:
         self._none = float(config["none"])
         self._none_each = np.array(config["none_each"])  # [A]
 
-    def score(self, states: Sequence[State]) -> list[np.ndarray]:
-        """Return the probabilities [R + 1] of each state."""
-        scored = []
-        for state in states:
-            groups = np.array(state.groups)
-            utilities = [
-                float(self._favour[groups == group].sum()) for group in range(1, _count(state) + 1)
-            ]
-            utilities.append(self._none + float(self._none_each[groups > 0].sum()))
-            scored.append(_compute_softmax(np.array(utilities)))
-        return scored
-
-
-class SetNetwork:
-    """A network on the set of answers (Deep Sets, Zaheer et al. 2017, arXiv:1703.06114).
-
-    Two layers that treat all elements alike; the second also sees the mean of the first over the
-    set. So neither order nor text matters, and any number of answers is allowed.
-    """
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self._weights = {name: np.array(value) for name, value in config["weights"].items()}
-
-    def score(self, states: Sequence[State]) -> list[np.ndarray]:
-        """Return the probabilities [R + 1] of each state."""
-        return [_compute_softmax(self._rate(describe_state(state))) for state in states]
-
-    def _rate(self, features: np.ndarray) -> np.ndarray:
-        """Return the utility of each element [E] by its features [E, F]."""
-        w = self._weights
-        first = np.maximum(features @ w["enter.weight"].T + w["enter.bias"], 0.0)
-        shared = first.mean(axis=0) @ w["shared.weight"].T
-        second = np.maximum(first @ w["own.weight"].T + w["own.bias"] + shared, 0.0)
-        rated: np.ndarray = second @ w["leave.weight"][0] + w["leave.bias"][0]
-        return rated
-
-
-def describe_state(state: State) -> np.ndarray:
-    """Describe each element of a state [R + 1, 3 A + 3]: who gave it, who gave another, who none.
-
-    The last three numbers are how many gave it, how sure they said they are, and whether the
-    element is "none of them".
-    """
-    groups = np.array(state.groups)
-    num_groups, num_agents = _count(state), len(groups)
-    features = np.zeros((num_groups + 1, 3 * num_agents + 3))
-    for group in range(1, num_groups + 1):
-        voters = groups == group
-        features[group - 1, :num_agents] = voters
-        features[group - 1, num_agents : 2 * num_agents] = (groups > 0) & ~voters
-        features[group - 1, -3] = voters.sum() / 2
-        features[group - 1, -2] = np.array(state.confidences)[voters].mean()
-    features[-1, num_agents : 2 * num_agents] = groups > 0
-    features[:, 2 * num_agents : 3 * num_agents] = groups == SILENT
-    features[-1, -1] = 1.0
-    return features
+    def score(self, state: State) -> np.ndarray:
+        """Return the probabilities [R + 1] of a state."""
+        groups = np.array(state)
+        utilities = np.zeros(max(0, *state) + 1)
+        for place in range(len(utilities) - 1):
+            utilities[place] = self._favour[groups == place + 1].sum()
+        utilities[-1] = self._none + self._none_each[groups > 0].sum()
+        weights = np.exp(utilities - utilities.max())
+        shares: np.ndarray = weights / weights.sum()
+        return shares
 
 
 def normalise_case(text: str) -> str:
@@ -359,28 +275,15 @@ NORMALISERS: dict[str, Callable[[str], str]] = {
 }
 
 
-def _add_answer(state: State, place: int, group: int, stated: float) -> State:
+def _add_answer(state: State, place: int, group: int) -> State:
     """Return the state after the agent at `place` gave the answer of `group`, which may be new.
 
-    It states the confidence `stated`. Groups get new numbers, in the order of the agents.
+    Groups get new numbers, in the order of the agents.
     """
-    confidences = [*state.confidences]
-    confidences[place] = stated
-    raw = list(state.groups)
+    raw = list(state)
     raw[place] = group
     numbers: dict[int, int] = {}
-    groups = [numbers.setdefault(one, len(numbers) + 1) if one > 0 else one for one in raw]
-    return State(tuple(groups), tuple(confidences))
-
-
-def _count(state: State) -> int:
-    return max(0, *state.groups)
-
-
-def _compute_softmax(utilities: np.ndarray) -> np.ndarray:
-    weights = np.exp(utilities - utilities.max())
-    shares: np.ndarray = weights / weights.sum()
-    return shares
+    return tuple(numbers.setdefault(one, len(numbers) + 1) if one > 0 else one for one in raw)
 
 
 def _is_number(value: Any) -> bool:
@@ -395,17 +298,3 @@ def _check_texts(name: str, values: Any) -> list[str]:
         if not isinstance(value, str):
             raise ValueError(f"{name}: expected texts, found {value!r:.60}")  # noqa: TRY004 (a bad row)
     return list(values)
-
-
-def _check_confidences(stated: Any, num_agents: int) -> list[float] | None:
-    is_missing = stated is None or (isinstance(stated, float) and math.isnan(stated))
-    if is_missing:
-        return None
-    if isinstance(stated, str) or not isinstance(stated, Sequence | np.ndarray):
-        raise ValueError(f"confidences: expected an array of numbers, found {stated!r:.60}")  # noqa: TRY004 (a bad row)
-    if len(stated) != num_agents:
-        raise ValueError(f"{num_agents} agents and {len(stated)} confidences")
-    for value in stated:
-        if not _is_number(value) or not 0 <= value <= 1:
-            raise ValueError(f"confidences: expected numbers from 0 to 1, found {value!r:.60}")
-    return [float(value) for value in stated]

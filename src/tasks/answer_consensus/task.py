@@ -6,7 +6,6 @@ from plumbline.contract.task import Field, Metric, Param, Signature, Task
 from tasks.answer_consensus.params import ConsensusParams
 
 TEXTS = {"type": "array", "items": {"type": "string"}}
-NUMBERS = {"type": "array", "items": {"type": "double"}}
 VOTES = {
     "type": "array",
     "items": {
@@ -27,7 +26,6 @@ TASK = Task[ConsensusParams](
             Field("agents", TEXTS),
             Field("answers", TEXTS),
             Field("budget", "double"),
-            Field("confidences", NUMBERS, required=False),
         ),
         outputs=(
             Field("ask", "string"),

@@ -22,7 +22,6 @@ SIGNATURE = Signature(
         Field("agents", {"type": "array", "items": {"type": "string"}}),
         Field("answers", {"type": "array", "items": {"type": "string"}}),
         Field("budget", "double"),
-        Field("confidences", {"type": "array", "items": {"type": "double"}}, required=False),
     ),
     outputs=(
         Field("ask", "string"),
@@ -65,15 +64,10 @@ def write_policy(
     needed: int = 2,
     normalise: str = "number",
     max_cost: float = 100.0,
-    stated: float = 0.0,
 ) -> Path:
-    """Write and seal a policy that asks `agents` in this order; asking each costs COST.
-
-    `stated` is the confidence that each stated in the mean of its records; 0: none did.
-    """
+    """Write and seal a policy that asks `agents` in this order; asking each costs COST."""
     folder.mkdir(parents=True)
-    config = build_config(agents, needed, normalise, max_cost)
-    write_json(folder / "config.json", config | {"stated": [stated] * len(agents)})
+    write_json(folder / "config.json", build_config(agents, needed, normalise, max_cost))
     bundle.seal(folder, POLICY, "small")
     return folder
 
@@ -84,7 +78,6 @@ def build_config(agents: list[str], needed: int, normalise: str, max_cost: float
         "agents": agents,
         "costs": [COST] * len(agents),
         "max_cost": max_cost,
-        "stated": [0.0] * len(agents),
         "needed": needed,
         "normalise": normalise,
     }

@@ -19,33 +19,24 @@ class Predictor:
     def predict(
         self, columns: dict[str, list[Any]], stop_at: float | None = None
     ) -> dict[str, list[Any]]:
-        weights = columns.get("confidences", [None] * len(columns["agents"]))
-        rows = zip(columns["agents"], columns["answers"], columns["budget"], weights, strict=True)
+        rows = zip(columns["agents"], columns["answers"], columns["budget"], strict=True)
         answers = [self._decide(*row, stop_at) for row in rows]
         names = ("ask", "answer", "confidence", "votes")
         return {name: [answer[name] for answer in answers] for name in names}
 
     def _decide(
-        self,
-        agents: list[str],
-        texts: list[str],
-        budget: float,
-        weights: list[float] | None,  # None: no agent stated a confidence
-        stop_at: float | None,
+        self, agents: list[str], texts: list[str], budget: float, stop_at: float | None
     ) -> dict[str, Any]:
         votes = Counter(filter(None, texts))
         best, count = votes.most_common(1)[0] if votes else ("", 0)
         rest = [name for name in self._agents if name not in agents]
         is_done = count >= self._needed or not rest or budget < self._cost
-        sure = Counter[str]()
-        for text, weight in zip(texts, weights or [1.0] * len(texts), strict=True):
-            sure[text] += weight if text else 0.0
-        total = sum(sure.values()) or 1
+        total = votes.total() or 1
         return {
             "ask": "" if is_done else rest[0],
             "answer": best,
-            "confidence": sure[best] / total if best else 0.0,
-            "votes": [{"answer": text, "share": sure[text] / total} for text in votes],
+            "confidence": count / total,
+            "votes": [{"answer": text, "share": votes[text] / total} for text in votes],
         }
 
 

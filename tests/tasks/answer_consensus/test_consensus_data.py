@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.support.small_answers import COLUMNS, file_params, list_rows, small_params, write_rows
+from tests.support.small_answers import file_params, list_rows, small_params, write_rows
 from tests.support.task_examples import write_examples
 
 from plumbline.contract.errors import DataError
@@ -13,7 +13,7 @@ from plumbline.statistics.similar_texts import find_twins
 from tasks.answer_consensus.data import (
     list_rows as list_manifest_rows,
 )
-from tasks.answer_consensus.data import read_inputs, shuffle_labels
+from tasks.answer_consensus.data import shuffle_labels
 from tasks.answer_consensus.data.ingestion import ingest
 from tasks.answer_consensus.data.storage import read_answers, read_setting
 from tasks.answer_consensus.expectations import SIMILARITY, find_leaks, list_words
@@ -91,26 +91,6 @@ def test_a_failed_answer_is_an_empty_one_and_costs_nothing_to_say_so(tmp_path: P
         [list_manifest_rows(examples, split) for split in ("train", "validation", "test")]
     )
     assert rows.set_index("id").loc["q2", "num_missing"] == 1
-
-
-def test_an_agent_that_states_no_confidence_counts_with_its_mean(tmp_path: Path) -> None:
-    rows = list_rows(agents=("ada", "bob", "eve"))
-    for number, row in enumerate(rows):
-        row["confidence"] = {"ada": "0.9" if number % 2 else "", "bob": "0.5", "eve": ""}[
-            row["agent"]
-        ]
-    path = write_rows(tmp_path / "a.csv", rows)
-    columns = {name: name for name in COLUMNS} | {"confidence": "confidence"}
-    columns |= dict.fromkeys(("sample", "topic", "group"))
-    params = file_params(path, {name: name for name in ("ada", "bob", "eve")}, columns=columns)
-    examples = write_examples(params, tmp_path)
-    setting = read_setting(examples)
-    assert setting.stated[:2] == pytest.approx([0.9, 0.5])
-    assert 0.5 < setting.stated[2] < 0.9
-    given = read_inputs(examples, "test")
-    for agents, stated in zip(given["agents"], given["confidences"], strict=True):
-        means = dict(zip(setting.agents, setting.stated, strict=True))
-        assert stated == pytest.approx([means[name] for name in agents])
 
 
 def test_without_tokens_each_answer_counts_as_one(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from tests.support.small_answers import small_params
 from tests.support.task_examples import write_examples
 
 from plumbline.contract.records import Candidate
-from plumbline.process.files import write_json
-from tasks.answer_consensus.data import read_inputs, shuffle_labels
+from tasks.answer_consensus.data import shuffle_labels
 from tasks.answer_consensus.data.play import play
 from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
 from tasks.answer_consensus.models import build_learner
@@ -124,7 +123,7 @@ def draw_open_answers(
         numbers = {text: number for number, text in enumerate(dict.fromkeys(given), start=1)}
         groups[row] = [numbers[text] for text in given]
         right[row] = numbers.get(0, 0)
-    return Tallies(groups, right, np.zeros(shape))
+    return Tallies(groups, right)
 
 
 @pytest.mark.parametrize("num_wrong", [1, 20])
@@ -132,15 +131,13 @@ def test_agents_that_are_mostly_wrong_vote_for_what_they_say(num_wrong: int) -> 
     abilities = (0.60, 0.45, 0.42, 0.40) if num_wrong > 1 else (0.80, 0.65, 0.62, 0.60)
     train, test = (draw_open_answers(abilities, num_wrong, 2000, seed) for seed in (0, 1))
     assert train.num_wrong_answers == pytest.approx(num_wrong, rel=0.15)
-    setting = AnswerSetting(
-        [*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, [0.0] * 4, "number"
-    )
+    setting = AnswerSetting([*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, "number")
     config = build_vote(setting, train, "weighted")
     assert min(config["scorer"]["favour"]) > 0
     states = [test.mask_state(row, np.ones(4, bool)) for row in range(2000)]
-    shares = Predictor(config).compute_shares([state for state, _ in states])
+    predictor = Predictor(config)
     accuracy = np.mean(
-        [one[:-1].argmax() == place for one, (_, place) in zip(shares, states, strict=True)]
+        [predictor.compute_shares(state)[:-1].argmax() == place for state, place in states]
     )
     assert accuracy >= measure_plurality(test, [0, 1, 2, 3]) - 0.005
 
@@ -155,21 +152,3 @@ def test_a_vote_is_a_plurality_and_says_how_sure_it_may_be(examples: Path) -> No
     assert accuracy == pytest.approx(measure_plurality(test, config["plan"]), abs=0.01)
     course = play(setting, read_answers(examples, "test"), predictor)
     assert course.confidences.mean() == pytest.approx(accuracy, abs=0.1)
-
-
-def test_numpy_computes_the_network_that_torch_trained(examples: Path, tmp_path: Path) -> None:
-    torch = pytest.importorskip("torch")
-    from tasks.answer_consensus.models.set_learner import TOLERANCE, compare_network
-    from tasks.answer_consensus.models.set_network import SetNet
-
-    setting = read_setting(examples)
-    tallies = count_answers(setting, read_answers(examples, "train"))
-    torch.manual_seed(0)
-    weights = {name: one.tolist() for name, one in SetNet(21, 16).state_dict().items()}
-    scorer = {"kind": "set", "weights": weights}
-    config = build_config(setting, tallies, scorer, [4, 5, 3, 2, 1, 0], True, 0.9)
-    write_json(tmp_path / "config.json", config)
-    columns = {name: values[:80] for name, values in read_inputs(examples, "test").items()}
-    difference = compare_network(tmp_path, columns)
-    assert difference.num_rows == 80
-    assert difference.largest < TOLERANCE

@@ -11,7 +11,6 @@ from tasks.answer_consensus.scoring import check_answers
 CONFIG: dict[str, Any] = {
     "agents": ["large", "medium", "small"],
     "costs": [10.0, 2.0, 1.0],
-    "stated": [0.8, 0.6, 0.7],
     "normalise": "number",
     "rank": [0, 1, 2],
     "accuracy": [0.9, 0.7, 0.6],
@@ -20,7 +19,6 @@ CONFIG: dict[str, Any] = {
     "by_value": False,
     "stop_at": 0.8,
     "scorer": {
-        "kind": "additive",
         "favour": [3.0, 1.2, 1.0],
         "none": 0.0,
         "none_each": [0.1, 0.1, 0.1],
@@ -105,20 +103,6 @@ def test_a_bad_row_is_named(agents: Any, answers: Any, budget: Any, message: str
     columns = {"agents": [[], agents], "answers": [[], answers], "budget": [1.0, budget]}
     with pytest.raises(ValueError, match=re.escape(message)):
         Predictor(CONFIG).predict(columns)
-
-
-def test_stated_confidences_are_checked_and_may_be_left_out() -> None:
-    columns = {"agents": [["small"]], "answers": [["7"]], "budget": [1.0]}
-    predictor = Predictor(CONFIG)
-    assert predictor.predict(columns | {"confidences": [None]}) == predictor.predict(columns)
-    assert predictor.predict(columns | {"confidences": [[0.9]]})["answer"] == ["7"]
-    unsaid = predictor.read_states(columns)
-    assert unsaid[0].confidences == (0.0, 0.0, 0.7)
-    low = predictor.read_states(columns | {"confidences": [[0.0]]})
-    assert low[0].confidences == (0.0, 0.0, 0.0)
-    for stated, message in (([1.5], "from 0 to 1"), ([0.5, 0.5], "1 agents and 2 confidences")):
-        with pytest.raises(ValueError, match=message):
-            predictor.predict(columns | {"confidences": [stated]})
 
 
 @pytest.mark.parametrize(

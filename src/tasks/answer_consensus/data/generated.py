@@ -56,7 +56,6 @@ def generate_records(data: RecordedData, seed: int) -> Iterator[RecordedAnswer]:
                 agent=name,
                 answer=gold if is_right[number, place] else others[wrong[number, place]],
                 tokens=int(tokens[number, place]),
-                confidence=None,
                 topic=topic,
                 group=None,
             )

@@ -110,22 +110,8 @@ def _build_setting(data: RecordedData, train: Answers) -> AnswerSetting:
         costs=costs,
         max_cost=data.max_cost,
         mean_cost=data.mean_cost,
-        stated=_average_confidences(train.confidences),
         normalise=data.normalise,
     )
-
-
-def _average_confidences(stated: np.ndarray) -> list[float]:
-    """Average what each agent stated, from `stated` [Q, A] with NaN where it stated nothing.
-
-    An agent that never stated one has the mean of all; 0 where nobody did.
-    """
-    is_stated = np.isfinite(stated)
-    overall = float(stated[is_stated].mean()) if is_stated.any() else 0.0
-    sums = np.where(is_stated, stated, 0.0).sum(axis=0)
-    counts = is_stated.sum(axis=0)
-    means = np.where(counts > 0, sums / np.maximum(counts, 1), overall)
-    return [float(mean) for mean in means]
 
 
 def _digest(text: str) -> str:

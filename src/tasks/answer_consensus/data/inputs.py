@@ -29,12 +29,8 @@ def list_columns(
     asked: Sequence[Sequence[int]],
     budgets: Sequence[float],
 ) -> dict[str, list[Any]]:
-    """Return the columns that hold the answers of the agents that were `asked`, and no others.
-
-    Confidences are a column where any agent stated one; where one did not, its mean on train is
-    there.
-    """
-    columns: dict[str, list[Any]] = {
+    """Return the columns that hold the answers of the agents that were `asked`, and no others."""
+    return {
         "agents": [[setting.agents[place] for place in places] for places in asked],
         "answers": [
             [str(answers.answers[row, place]) for place in places]
@@ -42,12 +38,6 @@ def list_columns(
         ],
         "budget": [float(budget) for budget in budgets],
     }
-    if np.isfinite(answers.confidences).any():
-        stated = setting.fill_confidences(answers)
-        columns["confidences"] = [
-            [float(stated[row, place]) for place in places] for row, places in enumerate(asked)
-        ]
-    return columns
 
 
 def _pick_agents(digest: str, setting: AnswerSetting) -> list[int]:

@@ -32,7 +32,6 @@ class RecordedAnswer(NamedTuple):
     agent: str  # its name in params
     answer: str  # empty where it gave none
     tokens: int
-    confidence: float | None
     topic: str | None
     group: str | None
 
@@ -90,7 +89,6 @@ def _read_record(values: dict[str, str | None], agent: str, place: str) -> Recor
         agent=agent,
         answer=answer,
         tokens=_read_tokens(values, answer, place),
-        confidence=_read_confidence(values, place),
         topic=values.get("topic") or None,
         group=values.get("group") or None,
     )
@@ -111,19 +109,6 @@ def _read_tokens(values: dict[str, str | None], answer: str, place: str) -> int:
             "for, since an agent that costs nothing is always asked"
         )
     return int(number)
-
-
-def _read_confidence(values: dict[str, str | None], place: str) -> float | None:
-    text = values.get("confidence")
-    if text is None or not text.strip():
-        return None
-    number = _read_number(text)
-    if number is None or not 0 <= number <= 1:
-        raise DataError(
-            f"{place}: confidence: expected a number from 0 to 1, found {text!r:.40}; "
-            "rescale it, or set data.columns.confidence to null"
-        )
-    return number
 
 
 def _read_sample(values: dict[str, str | None], place: str) -> int:

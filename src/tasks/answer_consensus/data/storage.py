@@ -14,7 +14,7 @@ from tasks.answer_consensus.params import ConsensusParams
 
 SETTING = "setting.json"
 TEXTS = ("ids", "questions", "golds", "labels", "groups")
-ARRAYS = ("answers", "tokens", "confidences")
+ARRAYS = ("answers", "tokens")
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,6 @@ class AnswerSetting:
     costs: list[float]  # dollars of asking each agent once, in the mean over train
     max_cost: float | None  # dollars that one question may cost; None: no cap
     mean_cost: float  # dollars that a question may cost in the mean
-    stated: list[float]  # the confidence that each agent states, in the mean over train
     normalise: str
 
     @property
@@ -39,10 +38,6 @@ class AnswerSetting:
         """Return what each answer cost, in dollars [Q, A]."""
         costs: np.ndarray = answers.tokens * np.array(self.prices) / 1000
         return costs
-
-    def fill_confidences(self, answers: Answers) -> np.ndarray:
-        """Return the confidence of each answer [Q, A]; its agent's mean where none was stated."""
-        return np.where(np.isnan(answers.confidences), self.stated, answers.confidences)
 
 
 def write_setting(examples: Path, setting: AnswerSetting) -> None:
@@ -82,7 +77,6 @@ def read_answers(examples: Path, split: str) -> Answers:
             **{name: table[name].to_numpy(object) for name in TEXTS},
             answers=np.array(table["answers"].tolist(), object),
             tokens=np.array(table["tokens"].tolist(), np.int64),
-            confidences=np.array(table["confidences"].tolist(), float),
         )
 
 

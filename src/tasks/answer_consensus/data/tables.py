@@ -25,7 +25,6 @@ class Answers:
     groups: np.ndarray  # of questions that belong together; empty: none
     answers: np.ndarray  # [Q, A]; empty where an agent gave none
     tokens: np.ndarray  # [Q, A]
-    confidences: np.ndarray  # [Q, A]; NaN where an agent stated none
 
     def take(self, rows: np.ndarray) -> "Answers":
         """Return some of the questions."""
@@ -39,7 +38,7 @@ class Answers:
     @property
     def content_digests(self) -> list[str]:
         """SHA-256 of each question, its gold and what the agents answered, all as they are."""
-        columns = (self.questions, self.golds, self.answers, self.tokens, self.confidences)
+        columns = (self.questions, self.golds, self.answers, self.tokens)
         rows = zip(*(column.tolist() for column in columns), strict=True)
         return [hashlib.sha256(json.dumps(row).encode()).hexdigest() for row in rows]
 
@@ -143,10 +142,6 @@ def _join_rows(rows: Sequence[Sequence[RecordedAnswer]]) -> Answers:
         record.topic or LENGTHS[int(np.searchsorted(thirds, length))]
         for record, length in zip(firsts, lengths, strict=True)
     ]
-    stated = [
-        [np.nan if record.confidence is None else record.confidence for record in row]
-        for row in rows
-    ]
     return Answers(
         ids=np.array([record.question_id for record in firsts], object),
         questions=np.array([record.question for record in firsts], object),
@@ -155,5 +150,4 @@ def _join_rows(rows: Sequence[Sequence[RecordedAnswer]]) -> Answers:
         groups=np.array([record.group or "" for record in firsts], object),
         answers=np.array([[record.answer for record in row] for row in rows], object),
         tokens=np.array([[record.tokens for record in row] for row in rows], np.int64),
-        confidences=np.array(stated, float),
     )

@@ -13,7 +13,7 @@ from tasks.answer_consensus.data.storage import (
 from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.models.policy import Config, build_learned_config
 from tasks.answer_consensus.models.tallies import Tallies, count_answers
-from tasks.answer_consensus.params import ConsensusParams, FixedVote, LogitConfig, SetConfig
+from tasks.answer_consensus.params import ConsensusParams, FixedVote, LogitConfig
 
 
 def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Learner:
@@ -22,11 +22,6 @@ def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Le
     setting = read_paid_setting(params, examples)
     train = count_answers(setting, read_answers(examples, "train"))
     validation = read_answers(examples, "validation")
-    if isinstance(config, SetConfig):
-        from tasks.answer_consensus.models.set_learner import build_set_learner  # imports torch
-
-        confidence = params.evaluation.confidence
-        return build_set_learner(config, setting, train, validation, confidence, params.seed)
     solved: Config = {}
 
     def solve() -> None:
@@ -41,12 +36,8 @@ def build_learner(params: ConsensusParams, candidate: str, examples: Path) -> Le
 def compare_export(
     params: ConsensusParams, candidate: str, folder: Path, columns: Columns
 ) -> list[ExportDifference]:
-    """Compare the network as the predictor computes it with torch; votes are read as they are."""
-    if not isinstance(params.candidates[candidate], SetConfig):
-        return []
-    from tasks.answer_consensus.models.set_learner import compare_network
-
-    return [compare_network(folder, columns)]
+    """Compare nothing: the predictor itself reads the votes."""
+    return []
 
 
 def _solve(

@@ -10,7 +10,7 @@ from tasks.answer_consensus.data.play import play
 from tasks.answer_consensus.data.storage import AnswerSetting
 from tasks.answer_consensus.data.tables import Answers
 from tasks.answer_consensus.models.tallies import Tallies
-from tasks.answer_consensus.params import LearnedPolicy
+from tasks.answer_consensus.params import LogitConfig
 from tasks.answer_consensus.predictor import Predictor, find_normaliser
 
 Config = dict[str, Any]
@@ -31,7 +31,6 @@ def build_config(
         "agents": setting.agents,
         "costs": setting.costs,
         "max_cost": setting.purse,  # who asks real agents keeps to it too
-        "stated": setting.stated,
         "normalise": setting.normalise,
         "rank": tallies.rank,
         "accuracy": tallies.accuracy.tolist(),
@@ -47,7 +46,7 @@ def build_learned_config(
     setting: AnswerSetting,
     tallies: Tallies,
     scorer: Mapping[str, Any],
-    policy: LearnedPolicy,
+    policy: LogitConfig,
     validation: Answers,
     confidence: float,
 ) -> Config:

@@ -49,8 +49,8 @@ def build_agent_choices(examples: list[Example]) -> Choices:
 
 
 def _describe_votes(state: State, favour: np.ndarray) -> np.ndarray:
-    groups = np.array(state.groups)
-    num_groups = max(0, *state.groups)
+    groups = np.array(state)
+    num_groups = max(0, *state)
     features = np.zeros((num_groups + 1, 3))
     for group in range(1, num_groups + 1):
         features[group - 1, 0] = favour[groups == group].sum()
@@ -59,8 +59,8 @@ def _describe_votes(state: State, favour: np.ndarray) -> np.ndarray:
 
 
 def _describe_agents(state: State) -> np.ndarray:
-    groups = np.array(state.groups)
-    num_agents, num_groups = len(groups), max(0, *state.groups)
+    groups = np.array(state)
+    num_agents, num_groups = len(groups), max(0, *state)
     features = np.zeros((num_groups + 1, 2 * num_agents + 1))
     for group in range(1, num_groups + 1):
         features[group - 1, :num_agents] = groups == group
@@ -71,8 +71,8 @@ def _describe_agents(state: State) -> np.ndarray:
 
 def _join_examples(examples: list[Example], describe: Callable[[State], np.ndarray]) -> Choices:
     """Describe every example; equal ones are one choice that occurred several times."""
-    counts = Counter((state.groups, place) for state, place in examples)
-    described = [describe(State(groups, ())) for groups, _ in counts]
+    counts = Counter(examples)
+    described = [describe(state) for state, _ in counts]
     most = max(len(features) for features in described)
     stacked = np.zeros((len(counts), most, described[0].shape[1]))
     mask = np.zeros((len(counts), most), bool)

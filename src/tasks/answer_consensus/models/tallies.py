@@ -20,7 +20,6 @@ class Tallies:
 
     groups: np.ndarray  # [Q, A], from 1; SILENT where an agent gave no answer
     right: np.ndarray  # [Q], the group that equals gold; NONE_RIGHT where none does
-    confidences: np.ndarray  # [Q, A], its mean where an agent stated none
 
     @property
     def hits(self) -> np.ndarray:
@@ -82,10 +81,8 @@ class Tallies:
                 groups.append(SILENT)
             else:
                 groups.append(numbers.setdefault(group, len(numbers) + 1))
-        known = np.where(asked, self.confidences[question], 0.0)
-        state = State(tuple(groups), tuple(float(value) for value in known))
         place = numbers.get(int(self.right[question]), len(numbers) + 1) - 1
-        return state, place
+        return tuple(groups), place
 
 
 def count_answers(setting: AnswerSetting, answers: Answers) -> Tallies:
@@ -100,4 +97,4 @@ def count_answers(setting: AnswerSetting, answers: Answers) -> Tallies:
             if key:
                 groups[question, place] = numbers.setdefault(key, len(numbers) + 1)
         right[question] = numbers.get(normalise(gold), NONE_RIGHT)
-    return Tallies(groups, right, setting.fill_confidences(answers))
+    return Tallies(groups, right)

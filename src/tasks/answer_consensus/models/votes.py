@@ -56,7 +56,6 @@ def calibrate_vote(
     scale, none, none_each = fit_choice_model(choices, RIDGE, np.array([1.0, 0.0, 0.0]))
     scale = max(scale, RIDGE)
     scorer = {
-        "kind": "additive",
         "favour": (scale * favour).tolist(),
         "none": float(none),
         "none_each": [float(none_each)] * len(favour),
@@ -101,7 +100,6 @@ def fit_logit(config: LogitConfig, tallies: Tallies, seed: int) -> Mapping[str, 
     weights = fit_choice_model(choices, config.ridge, np.zeros(choices.features.shape[2]))
     num_agents = tallies.groups.shape[1]
     return {
-        "kind": "additive",
         "favour": weights[:num_agents].tolist(),
         "none": float(weights[-1]),
         "none_each": weights[num_agents : 2 * num_agents].tolist(),

@@ -67,10 +67,7 @@ def _check_names(setting: AnswerSetting, predictor: Predictor, columns: Columns)
 
 
 def _check_one_more_vote(setting: AnswerSetting, predictor: Predictor, columns: Columns) -> Case:
-    """An agent that was not asked joins the answer: the confidence in it does not fall.
-
-    It states what it states in the mean; to be less sure than usual is evidence against.
-    """
+    """An agent that was not asked joins the answer: the confidence in it does not fall."""
     before = predictor.predict(columns)
     joined: Columns = {name: [] for name in columns}
     rows = []
@@ -82,7 +79,6 @@ def _check_one_more_vote(setting: AnswerSetting, predictor: Predictor, columns: 
         added = {
             "agents": setting.agents[left[0]],
             "answers": before["answer"][row],
-            "confidences": setting.stated[left[0]],
         }
         for name, values in columns.items():
             joined[name].append([*values[row], added[name]] if name in added else values[row])
