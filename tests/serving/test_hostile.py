@@ -1,4 +1,4 @@
-"""Hostile clients: bytes that are not HTTP, endless connections, floods, forged log lines."""
+"""Hostile clients: endless bodies, clients that leave, forged log lines."""
 
 import json
 import socket
@@ -11,18 +11,14 @@ from tests.support.serving.lines import MOODY, PATIENCE_S, Lines, Server, servin
 from tests.support.serving.models import ROW
 from tests.support.serving.moody import SLOWER
 from tests.support.serving.wide import FAILS
-from tests.support.serving.wire import Got, Watch, parse, send_all_at_once
+from tests.support.serving.wire import Watch
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = pytest.mark.filterwarnings("ignore")
 MIB = 1 << 20
-BODY = json.dumps({"inputs": [ROW]}).encode()
 HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-LENGTH = b"Content-Length: %d\r\n" % len(BODY)
 CHUNKED = b"Transfer-Encoding: chunked\r\n"
-CHUNK = b"%x\r\n%s\r\n" % (len(BODY), BODY)
 GET = b"GET /ping HTTP/1.1\r\n"
-HOST = b"Host: 127.0.0.1\r\n"
 
 
 @pytest.fixture(scope="module")
@@ -30,40 +26,6 @@ def server(wide: Lines) -> Iterator[Server]:
     """Serve the model `wide`."""
     with serving(wide, uri="models:/wide@champion") as found:
         yield found
-
-
-@pytest.mark.parametrize(
-    ("raw", "statuses"),
-    [
-        (HEAD + LENGTH + b"\r\n" + BODY, [200]),
-        (HEAD + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [200]),
-        (HEAD + LENGTH + CHUNKED + b"\r\n" + CHUNK + b"0\r\n\r\n", [400]),
-        (HEAD + b"Content-Length: 99999999999999999999\r\n\r\n" + BODY, [413]),
-        (HEAD + b"Expect: 100-continue\r\n" + LENGTH + b"\r\n" + BODY, [200]),
-        (
-            HEAD
-            + b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-            + LENGTH
-            + b"\r\n"
-            + BODY,
-            [200],
-        ),  # Java's
-        ((HEAD + LENGTH + b"\r\n" + BODY) * 3, [200, 200, 200]),
-        (GET + b"\r\n", [400]),
-        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(50), [400]),
-    ],
-)
-def test_bytes_are_http_or_refused(server: Server, raw: bytes, statuses: list[int]) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S) as connection:
-        connection.sendall(raw)
-        answers = _answers(connection, len(statuses))
-        assert [got.status for got in answers] == statuses
-        for got in answers:
-            got.check()
-        if 400 in statuses:
-            # Where one request ends and the next begins is unknown, so the server closes it.
-            while connection.recv(MIB):
-                pass
 
 
 def test_a_body_of_30_mb_is_refused_before_it_is_received(server: Server) -> None:
@@ -80,7 +42,7 @@ def test_a_body_of_30_mb_is_refused_before_it_is_received(server: Server) -> Non
                 connection.sendall(start)
                 for _ in range(6):
                     connection.sendall(sent)
-                assert [got.status for got in _answers(connection, 1)] == [413]
+                assert connection.recv(100).startswith(b"HTTP/1.1 413")
                 for _ in range(24):  # it may go on sending; the bytes are dropped
                     connection.sendall(sent)
     watch.check(mib=24)
@@ -119,18 +81,12 @@ def test_no_client_can_forge_a_log_line(server: Server) -> None:
     )
     for path in (f"/{escaped}", f"/v2/models/{escaped}", f"/v2/models/wide/versions/{escaped}"):
         assert server.ask("GET", path, x_name=escaped, authorization=escaped)[0] == 404
-    send_all_at_once(
-        server.port, [GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"], 0.5
-    )
+    for raw in (GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(raw)
+            connection.recv(MIB)
     lines = server.log.read_bytes().splitlines()[1:]  # the first one greets
     assert any("CRITICAL forged" in json.loads(line).get("traceback", "") for line in lines)
     for line in lines:
         json.loads(line)
         assert all(0x20 <= byte < 0x7F for byte in line), line
-
-
-def _answers(connection: socket.socket, num_answers: int) -> list[Got]:
-    received = b""
-    while len(parse(received)[0]) < num_answers and (part := connection.recv(MIB)):
-        received += part
-    return parse(received)[0]

@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import pytest
 
 from plumbline.contract.task import Field, Signature
-from plumbline.serving import strict_json
 from plumbline.serving.errors import RequestError
 from plumbline.serving.open_inference import encode_infer_response, parse_infer_body
 from plumbline.serving.request_body import parse_body
@@ -25,8 +24,6 @@ TENSOR = b'{"inputs": [{"name": "x", "datatype": %s, "shape": %s, "data": [1]}]}
         # a text that never ends, with an escaped quote at every second position
         b"[]" * 40 + b'"' + b'\\"' * MIB,
         b"[" + b"[]," * MIB + b"[]]",
-        b"[" + b"{}," * MIB + b"{}]",
-        b"[" + b'{"a":1},' * (MIB // 2) + b"{}]",
         b'["[",' + b'"",' * MIB + b"[" * 40,
     ],
 )
@@ -34,14 +31,6 @@ def test_no_body_takes_long_to_refuse(raw: bytes) -> None:
     start = time.process_time()
     with pytest.raises(RequestError):
         parse_json(raw)
-    assert time.process_time() - start < 10
-
-
-def test_a_shape_of_many_sizes_is_not_multiplied_out() -> None:
-    shape = b"[" + b"2147483647," * 300_000 + b"1]"
-    start = time.process_time()
-    with pytest.raises(RequestError, match="shape"):
-        parse_infer_body(TENSOR % (b'"FP64"', shape), {}, "line", LINE, 1024)
     assert time.process_time() - start < 10
 
 
@@ -123,12 +112,6 @@ def test_csv_is_read_only_up_to_the_row_limit() -> None:
     assert time.process_time() - start < 0.5
 
 
-@pytest.mark.parametrize("text", ["1_0", "٣", "0x10", "nan", "inf", "1e999", "", "1,"])
-def test_a_number_in_csv_is_written_in_digits(text: str) -> None:
-    with pytest.raises(RequestError):
-        parse_body(f"x\n{text}\n".encode(), "text/csv", LINE, 1024)
-
-
 def test_an_empty_cell_in_csv_is_none_where_its_column_is_optional() -> None:
     inputs = (Field("x", "double"), Field("order", "double", False), Field("kind", "string", False))
     signature = Signature(inputs=inputs, outputs=())
@@ -136,12 +119,6 @@ def test_an_empty_cell_in_csv_is_none_where_its_column_is_optional() -> None:
     assert request.columns == {"x": [1.0, 2.0], "order": [None, 5.0], "kind": [None, "a"]}
     with pytest.raises(RequestError, match=r"^row 1: x: expected double$"):
         parse_body(b"x,order,kind\n1,,\n,5,a\n", "text/csv", signature, 1024)
-
-
-def test_a_long_field_in_csv_is_accepted() -> None:
-    text = Signature(inputs=(Field("text", "string"),), outputs=())
-    request = parse_body(b"text\n" + b"a" * 1_000_000 + b"\n", "text/csv", text, 1024)
-    assert len(request.columns["text"][0]) == 1_000_000
 
 
 @pytest.mark.parametrize(
@@ -158,13 +135,3 @@ def test_paired_surrogates_and_escaped_backslashes_are_read() -> None:
         "\\ud800",
         "\0",
     ]
-
-
-@pytest.mark.parametrize("depth", [32, 33])
-def test_the_depth_that_is_allowed(depth: int) -> None:
-    raw = b"[" * depth + b'"[{"' + b"]" * depth
-    if depth > strict_json.MAX_DEPTH:
-        with pytest.raises(RequestError, match="nested more than"):
-            parse_json(raw)
-    else:
-        parse_json(raw)

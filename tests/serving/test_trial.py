@@ -73,12 +73,3 @@ def test_a_canary_that_differs_on_every_row_as_measured_is_not_tested_for_it() -
     for _ in range(1000):
         trial.add_answer(10, 10)
     assert trial.verdict is None
-
-
-@pytest.mark.parametrize("batch", [8, 64])
-def test_a_canary_that_differs_on_whole_requests_is_returned(batch: int) -> None:
-    """Every third request is wrong on all of its rows."""
-    trial = Trial(0.05)
-    for turn in range(200):
-        trial.add_answer(batch, batch * (turn % 3 == 2))
-    assert trial.verdict is not None

@@ -1,6 +1,5 @@
-"""Send bytes to the server, parse its answers, and check what must be true of each of them."""
+"""What must be true of each answer of the server, and of its processes after many."""
 
-import asyncio
 import re
 from dataclasses import dataclass
 
@@ -9,7 +8,6 @@ from pydantic_core import from_json
 from tests.support.serving.lines import Server
 
 MAX_ERROR_BYTES = 1000
-HEAD = re.compile(rb"HTTP/1\.1 (\d{3}) [ -~]*\r\n((?:[!-9;-~]+: [ -~]*\r\n)*)\r\n")
 
 
 @dataclass(frozen=True)
@@ -34,45 +32,6 @@ class Got:
             assert len(self.body) <= MAX_ERROR_BYTES, self
             for word in ("Traceback", 'File "'):
                 assert word not in self.body.decode() + str(self.headers), self
-
-
-def parse(raw: bytes) -> tuple[list[Got], bytes]:
-    """Return all complete answers in `raw`, without interim ones (100 Continue), and the rest."""
-    found = []
-    while match := HEAD.match(raw):
-        headers = dict(line.split(": ", 1) for line in match[2].decode().lower().splitlines())
-        if "content-length" not in headers and headers.get("connection") == "close":
-            return [*found, Got(int(match[1]), headers, b"")], b""  # what is not HTTP, by uvicorn
-        end = match.end() + int(headers.get("content-length", 0))
-        if len(raw) < end:
-            break
-        assert "transfer-encoding" not in headers
-        if int(match[1]) >= 200:
-            found.append(Got(int(match[1]), headers, raw[match.end() : end]))
-        raw = raw[end:]
-    return found, raw
-
-
-def send_all_at_once(port: int, streams: list[bytes], patience_s: float) -> list[bytes]:
-    """Send each on a connection; return what comes until close or `patience_s` of silence."""
-
-    async def one(raw: bytes) -> bytes:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        received = b""
-        try:
-            writer.write(raw)
-            while part := await asyncio.wait_for(reader.read(1 << 20), patience_s):
-                received += part
-        except (TimeoutError, ConnectionError):
-            pass
-        finally:
-            writer.transport.abort()
-        return received
-
-    async def gathered() -> list[bytes]:
-        return await asyncio.gather(*map(one, streams))
-
-    return asyncio.run(gathered())
 
 
 class Watch:
