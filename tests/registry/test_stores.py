@@ -154,22 +154,6 @@ def test_artifacts_that_cannot_be_reached_are_reported(
         artifacts.fetch_artifact(store, location, "MLmodel", here / "target", 10)
 
 
-def test_artifacts_that_fsspec_reads(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import fsspec
-
-    monkeypatch.setattr(artifacts, "REMOTE", ("memory",))
-    with fsspec.open("memory://bucket/model/MLmodel", "wb") as file:
-        file.write(b"told")
-    artifacts.fetch_artifact(
-        database.DatabaseStore("sqlite:///x.db"),
-        "memory://bucket/model",
-        "MLmodel",
-        here / "target",
-        10,
-    )
-    assert (here / "target").read_bytes() == b"told"
-
-
 @contextmanager
 def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str, list[Any]]]:
     """An HTTP server that gives these answers in turn, then the last one; and the requests."""
