@@ -106,11 +106,8 @@ def test_a_mean_over_orders_depends_less_on_the_order(tmp_path: Path) -> None:
         ([-1], "found -1 at place 0"),
         ([0, True], "found True at place 1"),
         ([0.0, 1.0], "found 0.0 at place 0"),
-        ([0, None], "found None at place 1"),
         ([10**30], "found 1000000000000000000000000000000 at place 0"),
         ("012", "expected whole numbers from 0 to 2, found '012'"),
-        (None, "expected whole numbers from 0 to 2, found None"),
-        (7, "expected whole numbers from 0 to 2, found 7"),
         ([0] * 1_000_001, "1,000,001 symbols; at most 1,000,000 are read"),
     ],
 )

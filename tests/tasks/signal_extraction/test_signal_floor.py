@@ -34,12 +34,3 @@ def test_the_honest_bound_is_reached_by_who_is_told_so_much_and_by_nobody_else()
     assert _error_of_who_is_told_nothing(plain, 2) == pytest.approx(
         compute_floor(plain).mean(), rel=0.08
     )
-
-
-@pytest.mark.slow
-def test_who_is_told_nothing_errs_by_more_than_the_honest_bound() -> None:
-    assert (
-        compute_floor(HONEST).mean()
-        < _error_of_who_is_told_nothing(HONEST, 3)
-        < 4 * compute_floor(HONEST).mean()
-    )

@@ -67,48 +67,6 @@ def _chunked() -> tuple[Extractor, EpochBatches]:
     ), data
 
 
-@pytest.mark.slow
-def test_truncated_backpropagation_step_by_step() -> None:
-    """Each chunk's loss and gradient against a plain loop that detaches where a chunk starts."""
-    module, data = _chunked()
-    data.sampler.set_epoch(0)
-    batches = list(data.train_dataloader())[:8]
-    cell = torch.nn.LSTMCell(5, module.model.lstm.hidden_size)
-    for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh"):
-        setattr(
-            cell,
-            name,
-            torch.nn.Parameter(getattr(module.model.lstm, f"{name}_l0").detach().clone()),
-        )
-    state = None
-    for count, batch in enumerate(batches):
-        module.zero_grad()
-        cell.zero_grad()
-        loss = module.training_step(batch)
-        loss.backward()
-        if count % 4 == 0:
-            assert batch["first"].all()
-            state = tuple(torch.zeros(8 * 4, cell.hidden_size) for _ in range(2))
-        state, answers = tuple(part.detach() for part in state), []
-        for sample in range(10):
-            inputs = torch.cat(
-                [
-                    batch["signals"][:, sample].repeat_interleave(4)[:, None],
-                    torch.eye(4).repeat(8, 1),
-                ],
-                1,
-            )
-            state = cell(inputs, state)
-            answers.append(module.model.head(state[0]).reshape(8, 4))
-        expected = ((torch.stack(answers, 2) - batch["components"]) ** 2).mean()
-        expected.backward()
-        torch.testing.assert_close(loss, expected)
-        torch.testing.assert_close(
-            module.model.lstm.weight_hh_l0.grad, cell.weight_hh.grad, atol=1e-6, rtol=1e-4
-        )
-        torch.testing.assert_close(module.hidden[0], state[0].detach())
-
-
 def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_windows() -> None:
     _, data = _chunked()
     seen = []

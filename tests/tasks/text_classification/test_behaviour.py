@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chisquare
 from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
@@ -21,7 +20,6 @@ from plumbline.tasks.text_classification.scoring.class_profiles import (
     LabelledText,
     build_profiles,
     draw_training_texts,
-    draw_typical_texts,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -180,27 +178,6 @@ def test_a_text_about_as_similar_to_another_class_is_typical_of_none() -> None:
     assert class_profiles.find_typical_classes(np.array([[0.5], [0.1]])).tolist() == [0, -1]
 
 
-def test_every_typical_training_text_is_drawn_equally_often(examples: Path) -> None:
-    rows = read_rows(examples, "train")
-    rows["text"] = [f"{text} number{place}" for place, text in enumerate(rows["text"])]
-    write_rows(examples, "train", rows)
-    train = draw_training_texts(examples, 7)
-    profiles = build_profiles(train)
-    drawn = Counter()
-    places = []
-    for seed in range(600):
-        for name, texts in zip(
-            profiles.names, draw_typical_texts(train, profiles, 2, seed), strict=True
-        ):
-            assert len(texts) == 2
-            assert {row.labels for row in texts} == {(name,)}
-            drawn.update(row.text for row in texts)
-            places.append(texts[0].text)
-    assert set(drawn) == set(rows["text"])
-    for counts in (drawn, Counter(places)):  # which texts, and which comes first
-        assert chisquare(list(counts.values())).pvalue > 1e-4
-
-
 def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
     profiles = build_profiles(draw_training_texts(examples, 7))
     rows = read_rows(examples, "train")
@@ -213,21 +190,6 @@ def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
             others = features[own & (rows.index != row)].mean(axis=0)
             cosine = features[row] @ others / np.linalg.norm(others)
             assert found[place, index] == pytest.approx(cosine, abs=1e-9)
-
-
-def test_of_many_training_texts_some_are_drawn_and_none_twice(
-    examples: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = read_rows(examples, "train")
-    assert [row.text for row in draw_training_texts(examples, 1)] == rows["text"].tolist()
-    rows["text"] = [f"text {number}" for number in range(len(rows))]
-    write_rows(examples, "train", rows)
-    monkeypatch.setattr(class_profiles, "MAX_TEXTS", 20)
-    one, other = (draw_training_texts(examples, seed) for seed in (1, 2))
-    assert len(set(one)) == len(set(other)) == 20
-    assert one != other
-    labels = dict(zip(rows["text"], rows["label"], strict=True))
-    assert all(row.labels == (labels[row.text],) for row in one)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import pytest
 from tests.support.small_texts import write_examples
 
 from plumbline.tables import split_files
-from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import count_rows, read_rows, read_split
 
 
@@ -22,11 +21,3 @@ def test_chosen_rows_are_those_of_the_whole_table(
     assert read_rows(tmp_path / "examples", "train", numbers).equals(whole.take(numbers))
     texts = read_rows(tmp_path / "examples", "train", [111, 0, 5], ["text"])
     assert texts["text"].to_pylist() == [whole["text"][row].as_py() for row in (111, 0, 5)]
-
-
-def test_a_split_without_rows_has_none_to_choose(tmp_path: Path) -> None:
-    write_examples(tmp_path / "examples")
-    rows = read_split(tmp_path / "examples", "train")
-    write_split(tmp_path / "examples", "train", rows.slice(0, 0))
-    assert count_rows(tmp_path / "examples", "train") == 0
-    assert len(read_rows(tmp_path / "examples", "train", [])) == 0

@@ -7,14 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.example_rows import read_rows, write_rows
 from tests.support.small_sources import CSV, LINES, ROWS
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.loading import load_params
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
-from plumbline.tasks.text_classification.expectations import find_leaks
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
@@ -126,24 +124,6 @@ def test_manifest_and_examples_hold_every_row_once(folder: Path) -> None:
         ]
 
 
-@pytest.mark.parametrize(
-    ("raw", "message"),
-    [
-        ("text,label\n", "a.csv: 0 rows below the header"),
-        ("", "a.csv: the file is empty (0 bytes)"),
-        (
-            "body,label\nhi,a\n",
-            "no column 'text'; found 'body', 'label'\n"
-            "  is it 'body'? then set data.columns.text: body",
-        ),
-        ("text,category\nhi,a\n", "is it 'category'? then set data.columns.label: category"),
-        ("text,label\nhi,a\nhi,there,b\n", "a.csv:3: 3 cells where the header has 2"),
-    ],
-)
-def test_a_fault_is_named_with_its_place(folder: Path, raw: str, message: str) -> None:
-    assert message in expect_refusal(raw, folder)
-
-
 POLICIES = {"nulls": "drop", "encoding": "replace", "max_chars": 100, "leakage": "keep"}
 REFUSE_NULLS = POLICIES | {"nulls": "refuse"}
 NULLS = ["", "  ", "NA", "n/a", "N/A", "null", "NULL", "None", "nan", "NaN", "-"]
@@ -198,19 +178,6 @@ def test_labels_lose_their_blanks_and_equal_numbers_are_one(folder: Path) -> Non
     assert "labels '5', '5.0' are equal as numbers and are one class, '5'" in facts["notices"]
 
 
-def test_stray_bytes_are_read_as_windows_1252_and_counted(folder: Path) -> None:
-    facts, rows = ingest_bytes(
-        CSV.encode() + "naïve,a\n".encode() + b"caf\xe9 \x93ol\xe9\x94 \x81,a\n", folder
-    )
-    assert read_texts(folder / "out")["a.csv:63"] == "café “olé” �"
-    assert (
-        [row["id"] for row in rows if row["decoded"]]
-        == facts["changed"]["decoded"]["first"]
-        == ["a.csv:63"]
-    )
-    assert "lines with bytes that are not UTF-8: 1;" in facts["notices"][0]
-
-
 def test_train_rows_that_are_in_a_given_test_split_can_be_dropped(folder: Path) -> None:
     (folder / "train.csv").write_text(CSV)
     copies = [ROWS[3][0].upper(), ROWS[7][0] + "!!"]
@@ -258,13 +225,6 @@ def test_long_texts_are_cut_and_nul_is_kept(folder: Path) -> None:
     assert facts["changed"]["nul_kept"]["rows"] == 1
 
 
-def test_unicode_round_trips_and_line_separators_split_no_row(folder: Path) -> None:
-    odd = "שלום \u2028\u2029\x85 e\u0301 👩‍👩‍👧 \u202eabc =1+1"
-    _, rows = ingest_bytes(CSV + odd + ",a\n", folder)
-    assert len(rows) == 61
-    assert read_texts(folder / "out")["a.csv:62"] == odd
-
-
 def test_typed_labels_become_names(folder: Path) -> None:
     pq.write_table(
         pa.table({"text": [t for t, _ in ROWS], "label": [1.0, 2.0, None] * 20}),
@@ -278,13 +238,6 @@ def test_typed_labels_become_names(folder: Path) -> None:
     )
 
 
-def test_an_unpaired_surrogate_counts_as_decoded(folder: Path) -> None:
-    lines = "".join(json.dumps({"text": text, "label": label}) + "\n" for text, label in ROWS)
-    _, rows = ingest_bytes(lines + '{"text": "odd \\ud83d end", "label": "a"}\n', folder, "a.jsonl")
-    assert rows[-1]["decoded"]
-    assert read_texts(folder / "out")["a.jsonl:61"] == "odd ? end"
-
-
 def test_metadata_follows_each_row(folder: Path) -> None:
     raw = "text,label,team\n" + "".join(
         f"{text},{label},{'' if i else 'red'}\n" for i, (text, label) in enumerate(ROWS)
@@ -295,19 +248,3 @@ def test_metadata_follows_each_row(folder: Path) -> None:
     assert "is it 'team'? then write team in place of taem in data.columns.metadata" in misspelt
     message = expect_refusal(raw, folder, metadata=["channel"])
     assert "leave 'channel' out of data.columns.metadata" in message
-
-
-def test_reading_what_is_not_there_says_what_to_run(folder: Path) -> None:
-    message = r"train\.00000\.parquet: not found; run `dvc repro -f ingest`"
-    with pytest.raises(DataError, match=message):
-        read_split(folder, "train")
-
-
-def test_a_split_that_pandas_wrote_is_read_with_the_others(folder: Path) -> None:
-    ingest_bytes(CSV, folder)
-    out = folder / "out"
-    rows = read_rows(out, "test")[:-1]
-    write_rows(out, "test", rows)
-    assert read_split(out, "test").schema.field("text").type == pa.large_string()
-    leaks = find_leaks(make_params("a.csv"), folder / "out")
-    assert {leak.num_rows for leak in leaks if leak.split == "test"} == {len(rows)}

@@ -38,12 +38,6 @@ def default(
     return *run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=0.0), out), out
 
 
-def test_the_same_seed_gives_the_same_bytes(default: tuple[Any, Any, Path], tmp_path: Path) -> None:
-    run_ingest(make_params(num_rows=4500, label_noise=0.04, drift=0.0), tmp_path / "out")
-    for path in default[2].iterdir():
-        assert path.read_bytes() == (tmp_path / "out" / path.name).read_bytes()
-
-
 def test_the_ceiling_is_the_share_of_true_labels(default: tuple[Any, Any, Path]) -> None:
     facts, rows, out = default
     for split, ceiling in facts["generated"]["ceiling"].items():

@@ -163,26 +163,3 @@ def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
         assert len(batch) <= predictor.MAX_ROWS
         num_cells = len(batch) * max(lengths[row] for row in batch)
         assert len(batch) == 1 or num_cells <= predictor.MAX_CELLS
-
-
-@pytest.mark.parametrize(
-    ("lengths", "call_cells", "batches"),
-    [
-        ([], 12, []),
-        ([26], 12, [[0]]),
-        # A call more is paid for by less padding.
-        ([10, 50, 10, 50], 12, [[1, 3], [0, 2]]),
-        ([4, 6, 5], 12, [[1, 2, 0]]),
-        # No core waits while another has several rows.
-        ([26, 26], 12, [[0], [1]]),
-        ([26] * 8, 12, [[0, 1, 2, 3], [4, 5, 6, 7]]),
-        # Where a call costs more than its rows, one is made.
-        ([8, 8], 12, [[0, 1]]),
-        ([10, 50, 10, 50], 100, [[1, 3, 0, 2]]),
-        ([20] * 8, 1000, [[0, 1, 2, 3, 4, 5, 6, 7]]),
-    ],
-)
-def test_rows_are_split_as_ends_soonest(
-    lengths: list[int], call_cells: int, batches: list[list[int]]
-) -> None:
-    assert predictor._share_rows(lengths, call_cells, predictor.MAX_ROWS) == batches

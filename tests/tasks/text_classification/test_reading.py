@@ -1,13 +1,10 @@
 """The source is read a part at a time: its first fault is named, and all rows count together."""
 
 import random
-import sqlite3
 import tempfile
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.support.dirty_texts import make_values
 
@@ -26,18 +23,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     draw = random.Random(1)
     Path("raw").mkdir()
-    rows = []
     for name, num_rows in (("a", 120), ("b", 7), ("c", 90)):
-        own = [_draw_row(draw, number) for number in range(num_rows)]
-        write_csv(f"raw/{name}.csv", own)
-        rows += own
-    texts, labels, customers = zip(*rows, strict=True)
-    table = pa.table({"text": texts, "label": labels, "customer": customers})
-    pq.write_table(table, "raw/rows.parquet", row_group_size=13)
-    with sqlite3.connect("rows.db") as database:
-        database.execute("CREATE TABLE rows (text, label, customer)")
-        database.executemany("INSERT INTO rows VALUES (?, ?, ?)", rows)
-    database.close()
+        write_csv(f"raw/{name}.csv", [_draw_row(draw, number) for number in range(num_rows)])
     return tmp_path
 
 
