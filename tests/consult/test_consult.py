@@ -160,13 +160,6 @@ def test_what_an_agent_says_cannot_command_the_terminal(desk: Desk) -> None:
     assert (plain.stdout + plain.stderr).replace("\n", "").isprintable()
 
 
-def test_a_key_that_is_not_set(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("CHAT_KEY")
-    result = desk.consult(QUESTION)
-    assert "CHAT_KEY is not set; set it" in str(result.exception)
-    assert desk.chat.requests == []
-
-
 def test_an_agent_of_the_policy_is_missing(desk: Desk) -> None:
     desk.write_agents("a", "b", "d")
     result = desk.consult(QUESTION)

@@ -173,7 +173,6 @@ def test_the_route_is_described(server: Server) -> None:
     ("names", "uri", "words"),
     [
         ("ab", CHAMPION, "the policy may ask for c; describe them there"),
-        ("abc", "models:/measuring@champion", "not a policy: it takes text"),
     ],
 )
 def test_a_server_that_cannot_consult_does_not_start(

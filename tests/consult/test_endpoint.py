@@ -73,7 +73,6 @@ def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> N
     [
         ("status 429", "rate-limit", True, "HTTP 429: try\ufffd[31m later"),
         ("status 500", "unavailable", True, "HTTP 500"),
-        ("status 503", "unavailable", True, "HTTP 503"),
         ("status 400", "refused", False, "HTTP 400"),
         ("echo-key 401", "refused", False, "the key was not accepted; check key_env"),
         ("echo-key 403", "refused", False, "may not use this model"),
@@ -83,8 +82,6 @@ def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> N
         ("not-json", "protocol", False, "not valid JSON (content type: text/html)"),
         ("nested", "protocol", False, "not valid JSON"),
         ("raw {}", "protocol", False, "no list `choices`"),
-        ("raw []", "protocol", False, "no list `choices`"),
-        ('raw {"choices": {}}', "protocol", False, "no list `choices`"),
         ('raw {"choices": []}', "protocol", False, "no text in choices"),
         ('raw {"choices": [7]}', "protocol", False, "choices[0].message.content"),
         ('raw {"choices": [{"message": {"content": null}}]}', "protocol", False, "no text"),
@@ -102,12 +99,6 @@ def test_a_server_that_misbehaves(
     assert words in str(error)
     assert KEY not in str(error)
     assert str(error).isprintable()
-    assert chat.count("m") == 1
-
-
-def test_a_redirect_is_not_followed(chat: ChatServer) -> None:
-    chat.scripts["m"] = [f"redirect {chat.url}/chat/completions"]
-    fail(build_agent(chat.url))
     assert chat.count("m") == 1
 
 
@@ -134,21 +125,10 @@ def test_tokens_that_are_not_stated_are_estimated(chat: ChatServer, behaviour: s
     assert (reply.prompt_tokens, reply.completion_tokens) == (9, 1)
 
 
-def test_retry_after_is_read(chat: ChatServer) -> None:
-    chat.scripts["m"] = ["status 429 7"]
-    assert fail(build_agent(chat.url)).retry_after_s == 7
-
-
 def test_nobody_listens() -> None:
     error = fail(build_agent("http://127.0.0.1:9/v1"))
     assert (error.reason, error.may_retry) == ("unavailable", True)
     assert "unreachable" in str(error)
-
-
-def test_a_server_without_tls(chat: ChatServer) -> None:
-    error = fail(build_agent(chat.url.replace("http://", "https://")))
-    assert error.reason == "unavailable"
-    assert "no connection to base_url ([SSL" in str(error)
 
 
 @pytest.mark.parametrize(

@@ -55,14 +55,12 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
     [
         ("learning_rate: 0.05", "learning_rate: .nan", "finite number"),
         ("learning_rate: 0.05", "learning_rate: 0", "greater than 0"),
-        ("learning_rate: 0.05", "learning_rate: '1e-3'", "valid number; found '1e-3'"),
         ("floor: 0.80", "floor: 0,80", "found '0,80'; write a point for the comma: 0.80"),
         (
             "validation: 0.15",
             "validation: 0,15",
             "data.split.15: a key is text; if this ends a number, write a point",
         ),
-        ("max_epochs: 30", "max_epochs: 0", "greater than or equal to 1"),
         ("max_epochs: 30", "max_epochs: 1:30", "valid integer; found '1:30'"),
         ("seed: 7", "seed: 7\nseed: 8", 'line 5: found duplicate key "seed"'),
         ("seed: 7", "seed: &s 7\nextra: *s", "aliases (*s) are not allowed"),
@@ -76,7 +74,6 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
             "seed: [[[[[[[[[[[[[[[[[[[[[[7]]]]]]]]]]]]]]]]]]]]]]",
             "nested more than 20 deep",
         ),
-        ("seed: 7", "seed: [7", "line "),
         (
             "task: text_classification",
             "task: text_clasification",
@@ -90,13 +87,7 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
             "candidates.linear.forms.0: input should be 'fp32'; found 'int8'",
         ),
         ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be one of them"),
-        ("forms: [int8, fp32]", "forms: []", "fp32 must be one of them"),
         ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
-        (
-            "max_loss: 0.01,",
-            "max_loss: -1,",
-            "evaluation.parity.max_loss: input should be greater than or equal to 0",
-        ),
         (
             "planned_looks: 20",
             f"planned_looks: {'9' * 401}",

@@ -10,12 +10,6 @@ HIT = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("error", higher_is_better=False, kind="continuous")
 
 
-def test_equal_params_have_no_changes() -> None:
-    assert (
-        changes.compare_params({"a": {"b": [1, 2]}, "c": {}}, {"c": {}, "a": {"b": [1, 2]}}) == []
-    )
-
-
 def test_params_are_named_by_dotted_key_in_order() -> None:
     old = {"seed": 7, "candidates": {"linear": {"rate": 0.1}}, "on": True}
     new = {"seed": 8, "candidates": {"linear": {"rate": 0.1, "decay": 0.0}}, "on": 1}

@@ -60,13 +60,6 @@ def test_a_simple_one_below_the_floor_is_no_alternative() -> None:
     assert "linear does not reach the floor" in choice.reason
 
 
-def test_without_a_simple_candidate_the_leader_wins() -> None:
-    limits = LIMITS.model_copy(update={"simple_candidate": None})
-    scores = {"a": hits(0.9), "b": hits(0.9)}
-    choice = choose_among(scores, ACCURACY, limits)
-    assert (choice.winner, choice.simple, choice.gain) == ("a", None, None)
-
-
 def test_where_less_is_better_a_smaller_error_leads() -> None:
     noise = np.random.default_rng(0).uniform(0, 0.1, 300)
     limits = LIMITS.model_copy(update={"simple_candidate": "fir", "floor": 2.0})

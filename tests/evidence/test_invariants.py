@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from plumbline.tasks.text_classification import scoring as texts
-from plumbline.tasks.text_classification.predictor import MAX_CHARS
 from tasks.signal_extraction import scoring as signals
 
 
@@ -108,10 +107,3 @@ def test_a_sound_signal_keeps_every_rule() -> None:
 def test_a_broken_signal_names_the_row(change: dict[str, Any], problem: str) -> None:
     (found,) = signals.check_answers(SIGNAL, {}, FOUND | change)
     assert found.startswith(problem)
-
-
-def test_the_longest_inputs_are_as_long_as_the_limits() -> None:
-    (text,) = texts.build_longest_input(None)["text"]
-    assert len(text) == MAX_CHARS
-    columns = signals.build_longest_input(None)
-    assert len(columns["signal"][0]) == 8192

@@ -192,19 +192,6 @@ def test_a_task_that_cannot_have_its_name_is_refused(tmp_path: Path, tickets: Pa
     assert not (tmp_path / "a").exists()
 
 
-@pytest.mark.parametrize(
-    ("folder", "name"),
-    [
-        ("my-router", "my-router"),
-        ("Tickets 26", "Tickets-26"),
-        ("3rd", "model-3rd"),
-        ("ü", "model"),
-    ],
-)
-def test_the_model_has_the_folder_s_name_as_far_as_it_may(folder: str, name: str) -> None:
-    assert creation._name_model(folder) == name
-
-
 def test_the_command_shows_what_it_saw_and_why(
     tmp_path: Path, tickets: Path, quick_wheel: None
 ) -> None:

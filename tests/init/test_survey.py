@@ -121,12 +121,6 @@ def test_a_named_column_without_values_is_refused(tmp_path: Path, value: str) ->
     assert f"a.csv: --label {said}" in refuse(path, "body", "empty")
 
 
-def test_a_file_without_the_names_of_its_columns_is_refused(tmp_path: Path) -> None:
-    path = write_csv(tmp_path / "a.csv", make_rows())
-    path.write_text(path.read_text().partition("\n")[2])
-    assert "no line with the names of the columns: 'billing'" in refuse(path)
-
-
 def test_a_named_label_column_may_be_called_as_a_class_is(tmp_path: Path) -> None:
     rows = [{"text": row["body"], "spam": "spam" if number % 3 else "ham"}
             for number, row in enumerate(make_rows())]  # fmt: skip

@@ -4,8 +4,6 @@ import importlib.util
 import json
 import os
 import shutil
-import signal
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -29,7 +27,6 @@ SPARK = pytest.mark.skipif(
 )
 NAMES = ("2026/10/old.csv", "2026/11/new.parquet", "chat.jsonl.gz")
 LISTING = "_listing.json"
-MANY = 20_000
 
 
 @pytest.fixture(scope="module")
@@ -109,17 +106,6 @@ def test_answers_that_were_changed_are_not_kept(model: Model, given: Path, tmp_p
     assert changed.read_bytes() == whole
 
 
-def test_other_options_do_not_mix_with_earlier_answers(
-    model: Model, given: Path, tmp_path: Path
-) -> None:
-    model.score_folder(given, tmp_path / "out")
-    with pytest.raises(DataError) as error:
-        model.score_folder(given, tmp_path / "out", columns=["label"])
-    assert str(error.value).count("is not what this run writes") == len(NAMES)
-    model.score_folder(given, tmp_path / "out", columns=["label"], overwrite=True)
-    assert set(read(tmp_path / "out" / NAMES[0])[0]) == {"n", "text", "label"}
-
-
 def test_a_file_that_fails_is_named_and_the_others_are_kept(
     model: Model, given: Path, tmp_path: Path
 ) -> None:
@@ -131,22 +117,6 @@ def test_a_file_that_fails_is_named_and_the_others_are_kept(
     assert not (tmp_path / "out" / LISTING).exists()
     write(given / NAMES[1], {"text": GOOD})
     assert "2 of the files were scored before" in model.run(given, tmp_path / "out")
-
-
-def test_a_bad_row_stops_its_file_or_is_kept_with_its_reason(
-    model: Model, given: Path, tmp_path: Path
-) -> None:
-    write(given / NAMES[0], {"text": ["refund", "", "late"]})
-    with pytest.raises(DataError, match=r"row 2 \(line 3\): .*add --bad-rows keep") as error:
-        model.score_folder(given, tmp_path / "out")
-    assert f"{given / NAMES[0]}: row 2" in str(error.value)
-    done = model.score_folder(given, tmp_path / "kept", keep_bad=True)
-    assert (done.num_bad, done.error_column) == (1, "error")
-    assert [bool(row["error"]) for row in read(tmp_path / "kept" / NAMES[0])] == [
-        False,
-        True,
-        False,
-    ]
 
 
 def test_an_interrupted_run_continues_to_the_same_answers(
@@ -201,19 +171,6 @@ def test_an_input_that_cannot_be_read_is_refused(model: Model, given: Path, tmp_
     said = model.run(given / NAMES[0], tmp_path / "out.csv", "--on", "spark", code=2)
     assert "is not a folder" in said
     assert not (tmp_path / "out").exists()
-
-
-def test_a_wrong_option_leaves_complete_answers_alone(
-    model: Model, given: Path, tmp_path: Path
-) -> None:
-    model.score_folder(given, tmp_path / "out")
-    first = read_bytes(tmp_path / "out")
-    with pytest.raises(ParamsError, match="--columns lable: the model has no such output"):
-        model.score_folder(given, tmp_path / "out", columns=["lable"], overwrite=True)
-    said = model.run(given, tmp_path / "out", "--overwrite", "--on", "nonsense", code=2)
-    assert "--on nonsense: unknown; expected here, spark, local[4]" in said
-    assert read_bytes(tmp_path / "out") == first
-    assert model.score_folder(given, tmp_path / "out").num_kept == len(NAMES)
 
 
 def test_two_runs_do_not_write_one_folder(model: Model, given: Path, tmp_path: Path) -> None:
@@ -358,22 +315,3 @@ def test_an_executor_refuses_a_model_that_is_not_the_verified_one(
     with pytest.raises(DataError, match=r"predictor\.py: changed since the bundle was sealed"):
         score_folder(changed, request, make_spark_engine("local[1]"))
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "_scored"]
-
-
-@SPARK
-@pytest.mark.slow
-def test_an_interrupted_run_on_spark_is_continued(
-    model: Model, given: Path, tmp_path: Path
-) -> None:
-    write(given / "zzz.csv", {"text": [f"parcel late {row}" for row in range(40 * MANY)]})
-    out = tmp_path / "out"
-    process = model.start(given, out, "--on", "local[1]", start_new_session=True)
-    while not (out / NAMES[2]).exists():
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.1)
-    os.kill(process.pid, signal.SIGINT)
-    said = "".join(process.communicate(timeout=600))
-    assert process.returncode == 130, said
-    assert "interrupted; run the same command again" in said
-    (given / "zzz.csv").unlink()
-    assert "3 of the files were scored before" in model.run(given, out)

@@ -208,17 +208,10 @@ def test_json_lines_that_are_not_a_table(model: Model, tmp_path: Path) -> None:
         ("in.parquet", {"body": ["a"]}, {}, r"missing column 'text'; found 'body'"),
         (
             "in.csv",
-            {"text": ["a"], "my_label": ["b"]},
-            {"prefix": "my_"},
-            r"column 'my_label' has the name of an answer; add --prefix",
-        ),
-        (
-            "in.csv",
             {"text": ["a"]},
             {"columns": ["labels"]},
             r"--columns labels: .* \(did you mean label\?\)",
         ),
-        ("in.xlsx", {"text": ["a"]}, {}, r"in\.xlsx: no reader for \.xlsx; known: \.csv"),
     ],
 )
 def test_an_invalid_request_fails_before_a_row_is_read(

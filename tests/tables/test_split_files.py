@@ -11,7 +11,6 @@ from tests.support.small_sources import CSV
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
-from plumbline.process.files import digest_path, read_json
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
@@ -50,13 +49,6 @@ def test_each_file_but_the_last_of_a_split_is_full(examples: Path) -> None:
         assert set(sizes[:-1]) <= {ROWS}
         assert 0 < sizes[-1] <= ROWS
     assert len(split_files.list_files(examples, "train")) > 2
-
-
-def test_equal_rows_give_equal_bytes(examples: Path) -> None:
-    digest = digest_path(examples)
-    assert read_json(layout.SOURCE)["digest"] == digest
-    ingest(make_small_params(), TASK)
-    assert digest_path(examples) == digest
 
 
 @pytest.mark.parametrize("number", [0, 1])
