@@ -26,6 +26,9 @@ from plumbline.training.hardware import Hardware
 from plumbline.training.shared_batches import SharedBatches
 
 
+MAX_SAVING = 0.05  # share of the time that checkpoints within an epoch may take
+
+
 class TrainingLoop:
     """Trains the learner's module from where `state` is."""
 
@@ -51,10 +54,14 @@ class TrainingLoop:
         self.seed = params.seed
         self.checkpoint_every = params.training.checkpoint_every_steps
         self.seconds = 0.0  # spent on training batches alone
+        self.next_save = 0.0  # not within an epoch before this time
 
     def run(self) -> None:
         """Train to the last epoch, or until patience is at its end."""
         self.module.to(self.device).train()
+        if self.device.type == "cuda":
+            # cuDNN plans its attention anew for each length of a batch, which takes a second.
+            torch.backends.cuda.enable_cudnn_sdp(False)
         compute_loss = self.module.training_step
         if ranks.get_world_size() > 1:
             compute_loss = group.average_gradients(self.module, self.device)
@@ -121,13 +128,17 @@ class TrainingLoop:
         self._sum += loss
         num_batches = self.batches.num_batches
         is_due = state.step % self.checkpoint_every == 0 and state.batch < num_batches
+        is_due = is_due and time.monotonic() >= self.next_save
         if is_due or self.device.type == "cpu":
             self._check_loss_is_finite()
         max_epochs = self.learner.max_epochs
         share = (state.epoch + state.batch / num_batches) / max_epochs
         show_share(f"epoch {state.epoch + 1}/{max_epochs}", share)
         if is_due:
+            begin = time.monotonic()
             self.store.save(self.module, self.optimizer, self.schedule, state)
+            end = time.monotonic()
+            self.next_save = end + (end - begin) / MAX_SAVING
 
     def _validate(self, loader: Any) -> dict[str, float]:
         """Return the means over all rows of validation, of which each process has its own."""
