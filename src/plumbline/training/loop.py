@@ -25,7 +25,6 @@ from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.hardware import Hardware
 from plumbline.training.shared_batches import SharedBatches
 
-
 MAX_SAVING = 0.05  # share of the time that checkpoints within an epoch may take
 
 
@@ -60,7 +59,7 @@ class TrainingLoop:
         """Train to the last epoch, or until patience is at its end."""
         self.module.to(self.device).train()
         if self.device.type == "cuda":
-            # cuDNN plans its attention anew for each length of a batch, which takes a second.
+            # cuDNN compiles its attention for each length of a batch, which takes a second.
             torch.backends.cuda.enable_cudnn_sdp(False)
         compute_loss = self.module.training_step
         if ranks.get_world_size() > 1:
