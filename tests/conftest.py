@@ -14,7 +14,6 @@ from execnet import XSpec
 from tests.support import checkouts
 from tests.support.checkouts import LINE, ROOT, Checkout, make_checkout
 from tests.support.warm import commands
-from tests.support.warm.blank_store import install_blank_store
 
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
@@ -52,24 +51,18 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
     """Let all processes of `pytest -n` begin as forks of one that has imported the libraries."""
     if commands.can_be_used():
-        base: Path = config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-        folder = commands.write_commands(base / "warm", os.getpid())
+        folder: Path = config._tmp_path_factory.getbasetemp() / "warm"  # type: ignore[attr-defined]
+        commands.start(folder)
         for spec in specs:
-            spec.python = str(folder / "worker")
-        # While the server imports what they fork from, another core can import for the clean ones.
-        os.spawnv(os.P_NOWAIT, folder / "python", ["python", "-I", "-c", ""])  # noqa: S606
+            spec.python = str(folder / "bin/worker")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def warm_commands(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> None:
-    """Let the commands of scratch checkouts start fast: one server for all processes of pytest."""
-    base = tmp_path_factory.getbasetemp()
-    if commands.can_be_used():
-        shared = base if worker_id == "master" else base.parent
-        controller = os.getpid() if worker_id == "master" else os.getppid()
-        folder = commands.write_commands(shared / "warm", controller)
+    """Let the commands of scratch checkouts start fast in the processes of `pytest -n`."""
+    if commands.can_be_used() and worker_id != "master":
+        folder = tmp_path_factory.getbasetemp().parent / "warm/bin"
         checkouts.warm_commands[:] = [folder]
-        install_blank_store(folder.parent)
         rehearsal.PYTHON = str(folder / "python")
 
 

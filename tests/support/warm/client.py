@@ -1,6 +1,6 @@
 """Run one Python program in a process forked from tests/support/warm/server.py.
 
-    client.py FOLDER CONTROLLER PYTHON NAME ARGUMENT...
+    client.py FOLDER PYTHON NAME ARGUMENT...
 
 The shell scripts that commands.py writes run it as `python`, `dvc`, `plumbline`. The program gets
 the arguments, working folder, environment, standard streams and signals of this process, and this
@@ -10,76 +10,50 @@ which has imported MLflow alone. The real interpreter runs what the servers cann
 that starts programs, if it does, with the real interpreter.
 """
 
-import fcntl
 import json
 import os
 import signal
 import socket
-import subprocess
 import sys
-import time
 from pathlib import Path
+from typing import Any
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 AT_START = ("PYTHONHASHSEED", "PYTHONPROFILEIMPORTTIME", "PYTHONMALLOC", "PYTHONOPTIMIZE")
-START_TIMEOUT_S = 600
-started: list[object] = []  # a Popen warns when it is dropped while its process runs
 
 
 def main() -> None:
-    folder, controller, python, name, *arguments = sys.argv[1:]
-    program = describe_program(python, name, arguments)
-    if program is None or any(key in os.environ for key in AT_START):
-        # By its path the interpreter finds its libraries.
-        real = find_program(python, name)
+    folder, python, name, *arguments = sys.argv[1:]
+    is_python = name in ("python", "worker")
+    real = python if is_python else str(Path(python).with_name(name))
+    program = parse_python(arguments if is_python else ["-P", real, *arguments])
+    is_serve = name == "plumbline" and arguments[:1] == ["serve"]  # imports nothing heavy
+    if program is None or is_serve or any(key in os.environ for key in AT_START):
         os.execv(real, [real, *arguments])  # noqa: S606  no shell is needed
-    kind = "isolated" if program.get("isolated") else "all"
-    server = connect(Path(folder) / kind, controller, python)
+    program["executable"] = python if name == "worker" else f"{folder}/bin/python"
     request = program | {"folder": str(Path.cwd()), "environment": dict(os.environ)}
-    status = run_there(server, json.dumps(request).encode())
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(f"{folder}/{'isolated' if '-I' in program['options'] else 'all'}")
+        status = run_there(server, json.dumps(request).encode())
     if status < 0:
         if -status != signal.SIGKILL:
             signal.signal(-status, signal.SIG_DFL)
         os.kill(os.getpid(), -status)
-    sys.stdout.flush()
     os._exit(status)
 
 
-def find_program(python: str, name: str) -> str:
-    """Return the path of a program, which is beside the interpreter `python` or is it."""
-    return python if name in ("python", "worker") else str(Path(python).with_name(name))
-
-
-def describe_program(python: str, name: str, arguments: list[str]) -> dict[str, object] | None:
-    """Say what a server is to run; None where only the real interpreter will do."""
-    if name not in ("python", "worker"):
-        if name == "plumbline" and arguments[:1] == ["serve"]:  # imports nothing heavy
-            return None
-        path = find_program(python, name)
-        fixed = {"kind": "script", "what": path, "safe_path": True, "warnings": []}
-        return fixed | {"arguments": arguments}
-    program = parse_python(arguments)
-    if program is not None and name == "worker":
-        program["executable"] = python
-    return program
-
-
-def parse_python(arguments: list[str]) -> dict[str, object] | None:
+def parse_python(arguments: list[str]) -> dict[str, Any] | None:
     """Read the arguments of `python`; None where only the real interpreter will do."""
-    program: dict[str, object] = {"safe_path": False, "warnings": []}
+    options: list[str] = []
+    warnings: list[str] = []
+    program: dict[str, Any] = {"options": options, "warnings": warnings}
     rest = list(arguments)
     while rest:
         word = rest.pop(0)
-        if word == "-P":
-            program["safe_path"] = True
-        elif word == "-I":
-            program |= {"safe_path": True, "isolated": True}
-        elif word == "-B":
-            program["no_bytecode"] = True
-        elif word == "-u":
-            program["unbuffered"] = True
+        if word in ("-B", "-I", "-P", "-u"):
+            options.append(word)
         elif word == "-W" and rest:
-            program["warnings"].append(rest.pop(0))  # type: ignore[attr-defined]
+            warnings.append(rest.pop(0))
         elif word in ("-c", "-m") and rest:
             return program | {"kind": word, "what": rest.pop(0), "arguments": rest}
         elif not word.startswith("-"):
@@ -87,57 +61,6 @@ def parse_python(arguments: list[str]) -> dict[str, object] | None:
         else:
             return None
     return None
-
-
-def connect(folder: Path, controller: str, python: str) -> socket.socket:
-    """Connect to the server; the first caller starts it."""
-    folder.mkdir(exist_ok=True)
-    address = str(folder / "socket")
-    with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        connection = try_to_connect(address)
-        if connection:
-            return connection
-        start_server(folder, controller, python)
-        until = time.monotonic() + START_TIMEOUT_S
-        while time.monotonic() < until:
-            connection = try_to_connect(address)
-            if connection:
-                return connection
-            time.sleep(0.02)
-    sys.exit(f"the server of tests/support/warm did not start: see {folder}/log")
-
-
-def try_to_connect(address: str) -> socket.socket | None:
-    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    try:
-        connection.connect(address)
-    except OSError:
-        connection.close()
-        return None
-    return connection
-
-
-def start_server(folder: Path, controller: str, python: str) -> None:
-    server = Path(__file__).with_name("server.py")
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "MLFLOW_"))
-    }
-    # Read when the libraries are loaded, which the server does before a stage could ask for it. The
-    # processes of pytest keep all cores busy: threads of NumPy would spin until others let them on.
-    environment |= {"GOMP_SPINCOUNT": "3000", "OPENBLAS_NUM_THREADS": "1"}
-    environment |= {"MLFLOW_DISABLE_TELEMETRY": "true"}
-    with (folder / "log").open("w") as log:
-        process = subprocess.Popen(
-            [python, "-P", str(server), str(folder), controller],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-        )
-        started.append(process)
 
 
 def run_there(server: socket.socket, request: bytes) -> int:
@@ -150,12 +73,9 @@ def run_there(server: socket.socket, request: bytes) -> int:
     for number in FORWARDED:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, lambda number, frame: server.sendall(bytes([number])))
-    answer = b""
-    while len(answer) < 4:
-        part = server.recv(4 - len(answer))
-        if not part:
-            sys.exit("the server of tests/support/warm ended")
-        answer += part
+    answer = server.recv(4, socket.MSG_WAITALL)
+    if len(answer) < 4:
+        sys.exit("the server of tests/support/warm ended")
     return int.from_bytes(answer, "big", signed=True)
 
 

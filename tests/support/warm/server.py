@@ -1,12 +1,12 @@
 """A Python that has imported the heavy libraries once, and forks a process for each program to run.
 
-    server.py FOLDER CONTROLLER
+    server.py SOCKET KIND
 
 A stage of the pipeline spends 3 to 15 CPU seconds on importing torch, MLflow and Great
 Expectations, and the tests of whole checkouts start hundreds of stages. The server imports only
 libraries, nothing of plumbline: each program imports the sources of its own checkout.
-It listens on FOLDER/socket and ends when the process CONTROLLER (pytest) is gone. In the folder
-`isolated` it imports only what a clean process may have that tries a package of MLflow.
+It listens on the socket that it inherits, and ends when pytest, which started it, is gone. Of the
+kind `isolated` it imports only what a clean process may have that tries a package of MLflow.
 """
 
 import atexit
@@ -17,11 +17,10 @@ import importlib
 import json
 import os
 import random
-import resource
 import runpy
-import selectors
 import signal
 import socket
+import sqlite3
 import sys
 import tempfile
 import threading
@@ -29,7 +28,7 @@ import types
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 OPSET = 20  # of the graphs in bundles
 
@@ -75,131 +74,56 @@ LIBRARIES = (
 CHECK_S = 2.0  # how often the server looks whether pytest still runs
 
 
-class Server:
-    """Accepts connections, forks a process for each, and reports its exit code."""
-
-    def __init__(self, listener: socket.socket, controller: int) -> None:
-        self.listener = listener
-        self.controller = controller
-        self.selector = selectors.DefaultSelector()
-        self.clients: dict[int, socket.socket] = {}
-        self.wake, self.woken = socket.socketpair()
-        for end in (self.wake, self.woken):
-            end.setblocking(False)
-        signal.signal(signal.SIGCHLD, lambda number, frame: None)
-        signal.set_wakeup_fd(self.woken.fileno())
-        self.selector.register(self.listener, selectors.EVENT_READ, "listener")
-        self.selector.register(self.wake, selectors.EVENT_READ, "wake")
-
-    def serve(self) -> dict[str, Any] | None:
-        """Fork until pytest is gone; in a forked process, return its request."""
-        while is_running(self.controller):
-            for key, _ in self.selector.select(CHECK_S):
-                if key.data == "listener":
-                    request = self.accept()
-                    if request is not None:
-                        return request
-                elif key.data == "wake":
-                    self.report_ended()
-                else:
-                    self.forward(key.data, key.fileobj)
-        for pid in self.clients:
-            os.kill(pid, signal.SIGKILL)
-        print_cpu_seconds()
-        return None
-
-    def accept(self) -> dict[str, Any] | None:
-        """Fork for one connection; only the forked process gets the request."""
-        client, _ = self.listener.accept()
-        received = receive(client)
-        if received is None:
+def accept(listener: socket.socket) -> None:
+    """Fork for each connection until pytest is gone."""
+    controller = os.getppid()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    listener.settimeout(CHECK_S)
+    while os.getppid() == controller:
+        with contextlib.suppress(TimeoutError):
+            client, _ = listener.accept()
+            if os.fork() == 0:
+                listener.close()
+                answer(client)
             client.close()
-            return None
-        streams, request = received
-        pid = os.fork()
-        if pid == 0:
-            self.leave(client)
-            for target, stream in enumerate(streams):
-                os.dup2(stream, target)
-                os.close(stream)
-            return request
-        for stream in streams:
+    os.killpg(0, signal.SIGKILL)
+
+
+def answer(client: socket.socket) -> NoReturn:
+    """Run a program in a process of its own, and report its exit code."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    size, streams, _, _ = socket.recv_fds(client, 8, 3)
+    with client.makefile("rb") as file:
+        request = json.loads(file.read(int.from_bytes(size, "big")))
+    pid = os.fork()
+    if pid == 0:
+        client.close()
+        for target, stream in enumerate(streams):
+            os.dup2(stream, target)
             os.close(stream)
-        self.clients[pid] = client
-        self.selector.register(client, selectors.EVENT_READ, pid)
-        return None
-
-    def leave(self, client: socket.socket) -> None:
-        """Forget, in a forked process, all that belongs to the server."""
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        self.selector.close()
-        for end in (self.listener, self.wake, self.woken, client, *self.clients.values()):
-            end.close()
-
-    def report_ended(self) -> None:
-        """Send the exit code of each process that has ended to whoever waits for it."""
-        self.wake.recv(4096)
-        while self.clients:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-            if pid == 0:
-                return
-            client = self.clients.pop(pid)
-            if client in self.selector.get_map():
-                self.selector.unregister(client)
-            code = os.waitstatus_to_exitcode(status)
-            with contextlib.suppress(OSError):  # the client was killed
-                client.sendall(code.to_bytes(4, "big", signed=True))
-            client.close()
-
-    def forward(self, pid: int, client: Any) -> None:
-        """Pass a signal on; where the client is gone, end its process as well."""
-        if pid not in self.clients:
-            return
-        try:
-            numbers = client.recv(16)
-        except OSError:
-            numbers = b""
-        if not numbers:
-            self.selector.unregister(client)  # it would be ready to be read for ever
-        for number in numbers or [signal.SIGKILL]:
-            os.kill(pid, number)
+        leave(run(request))
+    for stream in (0, 1, 2, *streams):
+        os.close(stream)
+    threading.Thread(target=forward_signals, args=(client, pid), daemon=True).start()
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    with contextlib.suppress(OSError):  # the client was killed
+        client.sendall(code.to_bytes(4, "big", signed=True))
+    os._exit(0)
 
 
-def print_cpu_seconds() -> None:
-    """Print what the programs took: `time pytest` misses it, as they are not its children."""
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        usage = resource.getrusage(who)
-        sys.stdout.write(f"user {usage.ru_utime:.1f} s, system {usage.ru_stime:.1f} s\n")
-        sys.stdout.flush()
+def forward_signals(client: socket.socket, pid: int) -> None:
+    """Pass signals on; where the client is gone, end its process as well."""
+    with contextlib.suppress(OSError):
+        while numbers := client.recv(16):
+            for number in numbers:
+                os.kill(pid, number)
+    os.kill(pid, signal.SIGKILL)
 
 
-def receive(client: socket.socket) -> tuple[list[int], dict[str, Any]] | None:
-    """Read the three standard streams and the request; None where the client was killed before."""
-    streams: list[int] = []
-    try:
-        size, streams, _, _ = socket.recv_fds(client, 8, 3)
-        with client.makefile("rb") as file:
-            body = file.read(int.from_bytes(size, "big"))
-        return streams, json.loads(body)
-    except (OSError, ValueError):
-        for stream in streams:
-            os.close(stream)
-        return None
-
-
-def is_running(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
-
-
-def run(request: dict[str, Any], base: list[str]) -> int:
+def run(request: dict[str, Any]) -> int:
     """Run the program and return its exit code."""
     try:
-        become(request, base)
+        become(request)
     except SystemExit as end:
         if end.code is None or isinstance(end.code, int):
             return end.code or 0
@@ -230,7 +154,7 @@ def leave(code: int) -> None:
     os._exit(code & 0xFF)
 
 
-def become(request: dict[str, Any], base: list[str]) -> None:
+def become(request: dict[str, Any]) -> None:
     """Take over what an interpreter reads at its start, and run the program."""
     os.environ.clear()
     os.environ.update(request["environment"])
@@ -238,32 +162,29 @@ def become(request: dict[str, Any], base: list[str]) -> None:
     tempfile.tempdir = None  # TMPDIR may be another one
     reseed()
     sys.executable = request["executable"]  # as a rule, its own programs start fast as well
-    is_isolated = bool(request.get("isolated"))
+    options = request["options"]
+    is_isolated, is_safe = "-I" in options, "-I" in options or "-P" in options
     path = "" if is_isolated else os.environ.get("PYTHONPATH", "")
-    sys.path[:] = [entry for entry in path.split(os.pathsep) if entry] + base
+    sys.path[:] = [entry for entry in path.split(os.pathsep) if entry] + BASE
     no_bytecode = not is_isolated and os.environ.get("PYTHONDONTWRITEBYTECODE")
-    sys.dont_write_bytecode = bool(request.get("no_bytecode") or no_bytecode)
+    sys.dont_write_bytecode = bool("-B" in options or no_bytecode)
     importlib.invalidate_caches()
-    if request.get("unbuffered"):
+    if "-u" in options:
         for stream in (sys.stdout, sys.stderr):
             stream.reconfigure(write_through=True)  # type: ignore[union-attr]
     for rule in request["warnings"]:
         warnings._setoption(rule)  # type: ignore[attr-defined]
     kind, what = request["kind"], request["what"]
     sys.argv[:] = [what if kind == "script" else kind, *request["arguments"]]
+    if not is_safe:
+        sys.path.insert(0, str(Path(what).resolve().parent) if kind == "script" else "")
     if kind == "-m":
-        if not request["safe_path"]:
-            sys.path.insert(0, "")
         runpy.run_module(what, run_name="__main__", alter_sys=True)
     elif kind == "-c":
-        if not request["safe_path"]:
-            sys.path.insert(0, "")
         main = types.ModuleType("__main__")
         sys.modules["__main__"] = main
         exec(compile(what, "<string>", "exec"), main.__dict__)  # noqa: S102  what -c does
     else:
-        if not request["safe_path"]:
-            sys.path.insert(0, str(Path(what).resolve().parent))
         runpy.run_path(what, run_name="__main__")
 
 
@@ -288,30 +209,46 @@ def keep_operators() -> None:
     ONNXRegistry().from_torchlib(opset_version=OPSET)  # as torch.onnx.export calls it
 
 
+def keep_blank_store(blank: Path) -> None:
+    """Let MLflow copy an empty database wherever it would make another one.
+
+    It creates a SQLite database by some sixty migrations: one to two CPU seconds for a registry,
+    and a hundred tests begin with an empty registry.
+    """
+    import sqlalchemy
+    from mlflow.store.db import utils
+
+    create = utils._initialize_tables
+
+    def initialize_tables(engine: Any) -> None:
+        path = Path(engine.url.database or "")
+        if engine.dialect.name == "sqlite" and path.is_file() and not path.stat().st_size:
+            with (
+                contextlib.closing(sqlite3.connect(blank)) as old,
+                contextlib.closing(sqlite3.connect(path)) as new,
+            ):
+                old.backup(new)
+        else:
+            create(engine)
+
+    engine = sqlalchemy.create_engine(f"sqlite:///{blank}")
+    create(engine)
+    engine.dispose()
+    utils._initialize_tables = initialize_tables
+
+
 def main() -> None:
-    folder, controller = Path(sys.argv[1]), int(sys.argv[2])
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    path = folder / "socket"
-    path.unlink(missing_ok=True)  # that of a server that was killed; who starts one holds a lock
-    listener.bind(str(path))
-    listener.listen(64)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    listener, kind = socket.socket(fileno=int(sys.argv[1])), sys.argv[2]
     gc.disable()  # a look for garbage at each step would take a quarter of the time
-    install = runpy.run_path(str(Path(__file__).with_name("blank_store.py")))["install_blank_store"]
-    install(folder.parent)
-    if folder.name == "isolated":
-        load_libraries(ISOLATED_LIBRARIES)
-    else:
-        load_libraries(LIBRARIES)
+    load_libraries(ISOLATED_LIBRARIES if kind == "isolated" else LIBRARIES)
+    if kind == "all":
         keep_operators()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    base = list(sys.path)
+        keep_blank_store(Path("blank.db").absolute())
     gc.collect()
     gc.freeze()
     gc.enable()
-    request = Server(listener, controller).serve()
-    if request is not None:
-        leave(run({"executable": str(folder.parent / "bin/python")} | request, base))
+    accept(listener)
 
 
+BASE = list(sys.path)
 main()
