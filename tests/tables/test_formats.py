@@ -4,6 +4,8 @@ import datetime
 import gzip
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -336,3 +338,27 @@ def test_what_json_can_hold_in_a_list_stays(folder: Path) -> None:
     column = WantedColumn("label", "data.columns.label", may_be_list=True)
     assert read_source("a.parquet", (column,)).values == [('[{"x": ["a", null]}]',)]
     assert column.convert(cell, "here") == json.dumps(cell)
+
+
+@pytest.mark.parametrize(
+    ("files", "refused"),
+    [
+        ({"train.txt": '__label__a where is "my" parcel, please\n__label__b no\n'}, "train.txt"),
+        (
+            {"raw/a/1.txt": 'where is "my" parcel, please', "raw/b/1.txt": "no"},
+            "raw/*/*.txt",
+        ),
+    ],
+)
+def test_texts_that_are_no_table_are_converted_by_the_command_that_is_named(
+    files: dict[str, str], refused: str, folder: Path
+) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    with pytest.raises(DataError) as error:
+        read_source(refused)
+    command = str(error.value).partition(": python ")[2].splitlines()[0]
+    subprocess.run(f'"{sys.executable}" {command}', shell=True, check=True)  # noqa: S602
+    expected = [('where is "my" parcel, please', "a"), ("no", "b")]
+    assert read_source("texts.csv").values == expected

@@ -2,12 +2,18 @@
 
 import difflib
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.yaml_file import format_value
 from plumbline.tables.records import ReadRequest, WantedColumn
 
 NUM_NAMES = 30  # how many columns of a header a message lists
+CONVERT_TEXTS = (
+    'python -c "import csv, pathlib, sys; w = csv.writer(sys.stdout); '
+    "w.writerow(['label', 'text']); w.writerows((p.parent.name, p.read_text('utf-8')) "
+    "for p in sorted(pathlib.Path('{}').glob('*/*.txt')))\" > texts.csv"
+)
 LONGEST_NAME = 60  # characters of each
 
 
@@ -41,6 +47,10 @@ def _explain_missing(
             "  if that is the first row of the data, the file has no header: "
             "add a first line with the names of its columns"
         )
+        folder = PurePath(name).parent.parent
+        if name.endswith(".txt") and folder.name:
+            command = CONVERT_TEXTS.format(folder)
+            yield f"  if each file is a text and its folder the label: {command}"
     yield from dict.fromkeys(_suggest_remedy(column, unused) for column in missing)
 
 

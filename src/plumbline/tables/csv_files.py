@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line that spreadsheets write
+FASTTEXT = "__label__"  # begins each line of its files
+CONVERT_FASTTEXT = (
+    "python -c \"import csv, sys; w = csv.writer(sys.stdout); w.writerow(['label', 'text']); "
+    "w.writerows(line.strip().removeprefix('__label__').split(' ', 1) for line in sys.stdin)\""
+)
 CUT_SAMPLE = "unexpected end of data"  # how the csv module says it
 
 
@@ -41,6 +46,11 @@ class CsvTable(TextTable):
         self._repeats: list[int] = []  # lines of the header
         first_line = next(self._lines, "")
         refuse_json(first_line, name)
+        if first_line.startswith(FASTTEXT):
+            raise DataError(
+                f"{name}: lines of fastText, not CSV; convert them: "
+                f"{CONVERT_FASTTEXT} < {name} > texts.csv"
+            )
         declared = DECLARED.fullmatch(first_line.rstrip("\r\n"))
         if declared:
             first_line = next(self._lines, "")
