@@ -26,8 +26,8 @@ FILTERS["data"]["generated"]["rows"] = {"train": 40, "validation": 25, "test": 4
         pytest.param(FilterParams.model_validate(FILTERS), "textbook", marks=slow),
         pytest.param(small_answers.small_params(), "logit", marks=slow),
         pytest.param(small_signals.small_params(), "fir", marks=slow),
-        (small_sequences.build_params("mixture"), "rule"),
-        (small_sequences.build_params("bernoulli"), "rule"),
+        (small_sequences.build_params("dice"), "rule"),
+        (small_sequences.build_params("coins"), "rule"),
     ],
     ids=lambda value: getattr(value, "task", value),
 )

@@ -19,8 +19,8 @@ from tasks.signal_extraction.params import SignalParams
 PARAMS: dict[str, Params] = {
     "answers": small_answers.small_params(),
     "filters": small_filters.build_params(),
-    "mixture": small_sequences.build_params("mixture"),
-    "bernoulli": small_sequences.build_params("bernoulli"),
+    "dice": small_sequences.build_params("dice"),
+    "coins": small_sequences.build_params("coins"),
     "signals": small_signals.small_params(),
 }
 
@@ -37,9 +37,9 @@ def test_ingested_twice_it_is_the_same(tmp_path: Path, name: str) -> None:
     [
         ("filters", "test.parquet"),
         ("filters", "train.designs.parquet"),
-        ("mixture", "test.sequences.npy"),
-        ("mixture", "train.strata.npy"),
-        ("mixture", "prior.json"),
+        ("dice", "test.sequences.npy"),
+        ("dice", "train.strata.npy"),
+        ("dice", "prior.json"),
         *(("signals", f"{split}.signals.npy") for split in SPLITS),
         ("signals", "setting.json"),
     ],
@@ -74,9 +74,9 @@ SIGNALS = (small_signals.values, SignalParams)
         (FILTERS, "data.generated.stop_ratio", {"low": 1.0, "high": 2.0}, "must be above 1"),
         (FILTERS, "control.candidates", ["textbook"], "learns from no design of train"),
         (SEQUENCES, "data.components.even.alpha", [1.0] * 2, "2 numbers, but peaked has 3"),
-        (SEQUENCES, "candidates.learned.heads", 3, "make it a multiple of 3"),
+        (SEQUENCES, "candidates.transformer.heads", 3, "make it a multiple of 3"),
         (SEQUENCES, "training.precision", "bf16", "use fp32 here"),
-        (SEQUENCES, "control.candidates", ["learned"], "learned draws fresh sequences"),
+        (SEQUENCES, "control.candidates", ["transformer"], "transformer draws fresh sequences"),
         (SEQUENCES, "candidates.rule.alpha", 1.0, "set its alpha to one or each"),
         (SIGNALS, "data.sample_rate_hz", 48_000, "may start at 48,000 places"),
         (SIGNALS, "data.window", 2, "window"),

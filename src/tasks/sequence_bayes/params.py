@@ -22,14 +22,6 @@ class RowCounts(StrictModel):
     test: Count
 
 
-class Sequences(StrictModel):
-    """What all kinds of data share: sequences of `length` symbols, each from its own draw."""
-
-    watch: str  # the file or folder that DVC compares; the data are generated, so it may be empty
-    length: Annotated[int, Field(ge=4, le=MAX_LENGTH)]
-    rows: RowCounts
-
-
 class Component(StrictModel):
     """One Dirichlet distribution of the probabilities of symbols."""
 
@@ -37,10 +29,12 @@ class Component(StrictModel):
     alpha: Annotated[list[Positive], Field(min_length=2, max_length=MAX_SYMBOLS)]
 
 
-class MixtureData(Sequences):
+class MixtureData(StrictModel):
     """Symbols are independent; their probabilities come from one of several Dirichlets."""
 
-    kind: Literal["mixture"]
+    watch: str  # the file or folder that DVC compares; the data are generated, so it may be empty
+    length: Annotated[int, Field(ge=4, le=MAX_LENGTH)]  # symbols of a sequence
+    rows: RowCounts
     components: Annotated[Mapping[Name, Component], Field(min_length=1, max_length=32)]
 
     @model_validator(mode="after")
@@ -54,14 +48,6 @@ class MixtureData(Sequences):
                     "all components have one number for each symbol"
                 )
         return self
-
-
-class BernoulliData(Sequences):
-    """Coins: the probability of symbol 1 comes from Beta(ones, zeros)."""
-
-    kind: Literal["bernoulli"]
-    ones: Positive
-    zeros: Positive
 
 
 class RuleConfig(TunableConfig):
@@ -96,14 +82,12 @@ class CountsConfig(NetworkConfig):
 
 
 class CausalConfig(NetworkConfig):
-    """A small causal transformer; `orders` > 1 answers with the mean over orders of the history."""
+    """A small causal transformer with learned positions."""
 
     kind: Literal["transformer"]
-    positions: Literal["none", "learned"]
     width: Count
     layers: Count
     heads: Count
-    orders: Annotated[int, Field(ge=1, le=64)]
 
     @model_validator(mode="after")
     def _check_heads(self) -> "CausalConfig":
@@ -115,7 +99,6 @@ class CausalConfig(NetworkConfig):
         return self
 
 
-Data = Annotated[MixtureData | BernoulliData, Field(discriminator="kind")]
 Candidate = Annotated[RuleConfig | CountsConfig | CausalConfig, Field(discriminator="kind")]
 
 
@@ -123,7 +106,7 @@ class SequenceParams(Params):
     """params.yaml with task: sequence_bayes."""
 
     task: Literal["sequence_bayes"]
-    data: Data
+    data: MixtureData
     candidates: Annotated[Mapping[Name, Candidate], Field(min_length=1)]
 
     @model_validator(mode="after")

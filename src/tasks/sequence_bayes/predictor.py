@@ -18,9 +18,8 @@ from safetensors.numpy import load_file
 from threadpoolctl import ThreadpoolController
 
 MAX_SYMBOLS = 1_000_000  # of one row
-MAX_ORDERS, MAX_ROLLOUTS, MAX_CONTINUATION = 64, 64, 512
+MAX_ROLLOUTS, MAX_CONTINUATION = 64, 512
 MAX_CELLS = 32_768  # rows times symbols that are answered at once
-MIN_ORDERED = 2  # shorter histories have one order
 
 
 def load(folder: Path | str, form: str | None = None) -> "Predictor":
@@ -49,39 +48,31 @@ class Predictor:
         self.num_bytes = path.stat().st_size
         self.num_symbols: int = config["num_symbols"]
         self.max_history: int = config["max_history"]
-        self._orders: int = config.get("orders", 1)
         self._model = build_model(config, load_file(path))
         self._threads = ThreadpoolController()
 
     def predict(
         self,
         columns: Mapping[str, Sequence[Any]],
-        orders: int | None = None,
         rollouts: int = 0,
         continuation: int = 24,
         all_positions: bool = False,
     ) -> dict[str, list[Any]]:
         """Answer each row of `sequence`; raises ValueError that names a bad row.
 
-        `orders`: mean over this many orders of the history (None: as trained). `rollouts`: estimate
-        the epistemic part of the doubt by this many continuations of `continuation` symbols.
-        `all_positions`: also answer what was predicted after 0, 1, ... symbols.
+        `rollouts`: estimate the epistemic part of the doubt by this many continuations of
+        `continuation` symbols. `all_positions`: the predictions after 0, 1, ... symbols too.
         """
-        num_orders = self._orders if orders is None else orders
-        check_param("orders", num_orders, 1, MAX_ORDERS)
         check_param("rollouts", rollouts, 0, MAX_ROLLOUTS)
         check_param("continuation", continuation, 1, MAX_CONTINUATION)
-        if self._model.is_order_free:
-            num_orders = 1
         histories = self._read_histories(columns)
         tables: dict[int, np.ndarray] = {}
         gains: dict[int, list[float]] = {place: [] for place in range(len(histories))}
         plan = Rollouts(rollouts, continuation)
-        answer = self._answer_all if all_positions else self._answer_last
         with self._threads.limit(limits=1, user_api="blas"):  # more cost more than they save
             for batch in batch_by_length(histories, max(1, rollouts)):
                 rows = np.stack([histories[place] for place in batch])
-                tables.update(zip(batch, answer(rows, num_orders), strict=True))
+                tables.update(zip(batch, self._model.predict(rows), strict=True))
                 if rollouts:
                     estimates = estimate_epistemic(self._model, rows, plan, self.max_history)
                     gains.update(zip(batch, [[float(gain)] for gain in estimates], strict=True))
@@ -93,7 +84,6 @@ class Predictor:
             "epistemic": [gains[place] for place in places],
             "predictive": [tables[place].tolist() if all_positions else [] for place in places],
             "symbols_used": [len(history) for history in histories],
-            "orders_used": [num_orders] * len(histories),
         }
 
     def _read_histories(self, columns: Mapping[str, Sequence[Any]]) -> list[np.ndarray]:
@@ -109,32 +99,9 @@ class Predictor:
             histories.append(symbols[max(0, len(symbols) - self.max_history) :])
         return histories
 
-    def _answer_last(self, rows: np.ndarray, num_orders: int) -> np.ndarray:
-        """Return the probabilities after all t symbols [B, 1, V]."""
-        probabilities = self._model.predict(rows)[:, -1:]
-        if num_orders == 1 or rows.shape[1] < MIN_ORDERED:
-            return probabilities
-        others = np.concatenate([draw_orders(row, num_orders - 1) for row in rows])
-        size = max(1, MAX_CELLS // (rows.shape[1] + 1))
-        parts = [others[at : at + size] for at in range(0, len(others), size)]
-        answers = np.concatenate([self._model.predict(part)[:, -1] for part in parts])
-        sums = answers.reshape(len(rows), num_orders - 1, -1).sum(axis=1, keepdims=True)
-        mean: np.ndarray = (probabilities + sums) / num_orders
-        return mean
-
-    def _answer_all(self, rows: np.ndarray, num_orders: int) -> np.ndarray:
-        """Return the probabilities after 0, 1, ... t symbols [B, t + 1, V]."""
-        if num_orders == 1:
-            return self._model.predict(rows)
-        lengths = range(rows.shape[1] + 1)
-        answers = [self._answer_last(rows[:, :length], num_orders) for length in lengths]
-        return np.concatenate(answers, axis=1)
-
 
 class Model(Protocol):
     """What answers from weights: all positions of rows of equal length at once."""
-
-    is_order_free: bool
 
     def predict(self, rows: np.ndarray) -> np.ndarray:
         """Return probabilities after 0, 1, ... t symbols [B, t + 1, V] for rows [B, t]."""
@@ -143,8 +110,6 @@ class Model(Protocol):
 
 class Rule:
     """Adds a number to the count of each symbol."""
-
-    is_order_free = True
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
         self._num_symbols = int(config["num_symbols"])
@@ -159,8 +124,6 @@ class Rule:
 
 class CountNetwork:
     """Two hidden layers on counts of symbols."""
-
-    is_order_free = True
 
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
         self._config = config
@@ -177,8 +140,6 @@ class CountNetwork:
 class Transformer:
     """A causal transformer with layer norm before each part; a start symbol, then the sequence."""
 
-    is_order_free = False
-
     def __init__(self, config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> None:
         self._weights = weights
         self._layers, self._heads = int(config["layers"]), int(config["heads"])
@@ -189,8 +150,7 @@ class Transformer:
         start = np.full((len(rows), 1), self._start)
         symbols = np.concatenate([start, rows.astype(int)], axis=1)
         units = self._weights["embedding.weight"][symbols]
-        if "places" in self._weights:
-            units = units + self._weights["places"][: symbols.shape[1]]
+        units = units + self._weights["places"][: symbols.shape[1]]
         for layer in range(self._layers):
             name = f"blocks.{layer}."
             units = units + self._attend(name, self._normalise(name + "before", units))
@@ -297,12 +257,6 @@ def compute_entropy(probabilities: np.ndarray) -> np.ndarray:
     safe = np.where(probabilities > 0, probabilities, 1.0)
     entropies: np.ndarray = -(probabilities * np.log(safe)).sum(axis=-1)
     return entropies
-
-
-def draw_orders(history: np.ndarray, num_orders: int) -> np.ndarray:
-    """Return other orders of a history [orders, t]; which ones depends on its symbols alone."""
-    random = np.random.default_rng(make_seed(history))
-    return random.permuted(np.tile(history, (num_orders, 1)), axis=1)
 
 
 def make_seed(history: np.ndarray) -> int:

@@ -10,7 +10,7 @@ NUMBERS = {"type": "array", "items": {"type": "double"}}
 TASK = Task[SequenceParams](
     name="sequence_bayes",
     package="tasks.sequence_bayes",
-    metric=Metric("regret", higher_is_better=False, kind="continuous", cost_unit="passes"),
+    metric=Metric("regret", higher_is_better=False, kind="continuous"),
     signature=Signature(
         inputs=(Field("sequence", {"type": "array", "items": {"type": "long"}}),),
         outputs=(
@@ -19,10 +19,8 @@ TASK = Task[SequenceParams](
             Field("epistemic", NUMBERS),
             Field("predictive", {"type": "array", "items": NUMBERS}),
             Field("symbols_used", "long"),
-            Field("orders_used", "long"),
         ),
         params=(
-            Param("orders", "long", None),
             Param("rollouts", "long", 0),
             Param("continuation", "long", 24),
             Param("all_positions", "boolean", False),

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.small_sequences import KINDS, build_params
+from tests.support.small_sequences import COMPONENTS, build_params
 from tests.support.task_examples import seal_changed_examples, write_examples
 
 from plumbline.contract import layout
@@ -19,7 +19,7 @@ from tasks.sequence_bayes.params import SequenceParams
 from tasks.sequence_bayes.task import TASK
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", COMPONENTS)
 def test_every_split_has_every_stratum(tmp_path: Path, kind: str) -> None:
     write_examples(build_params(kind), tmp_path)
     manifest = pd.read_parquet(tmp_path / "manifest.parquet")
@@ -50,7 +50,7 @@ def test_copied_sequences_are_rejected_and_counted(accepted: SequenceParams) -> 
 
 
 def test_sequences_that_chance_repeats_are_no_leak(tmp_path: Path) -> None:
-    params = build_params("bernoulli", length=8)
+    params = build_params("coins", length=8)
     examples = write_examples(params, tmp_path)
     train, test = (set(list_rows(examples, split)["digest"]) for split in ("train", "test"))
     assert train & test, "so short sequences repeat by chance"

@@ -37,20 +37,14 @@ def save(params: SequenceParams, name: str, examples: Path, folder: Path, steps:
     learner.save(folder)
     predictor = load(folder)
     rows = list_inputs(batch["symbols"].numpy())
-    answers = predictor.predict(rows, orders=1, all_positions=True)["predictive"]
+    answers = predictor.predict(rows, all_positions=True)["predictive"]
     expected = learner.module.model(batch["inputs"]).softmax(2).detach().numpy()
     np.testing.assert_allclose(answers, expected, atol=1e-4)
     return predictor
 
 
-@pytest.mark.parametrize("positions", ["none", "learned"])
-def test_the_predictor_answers_as_the_transformer(
-    examples: Path, tmp_path: Path, positions: str
-) -> None:
-    values = list_values()
-    values["candidates"]["learned"]["positions"] = positions
-    params = SequenceParams.model_validate(values)
-    predictor = save(params, "learned", examples, tmp_path / "model", steps=5)
+def test_the_predictor_answers_as_the_transformer(examples: Path, tmp_path: Path) -> None:
+    predictor = save(build_params(), "transformer", examples, tmp_path / "model", steps=5)
     sequences = read_sequences(examples, "test")[:4]
     answers = predictor.predict(list_inputs(sequences), all_positions=True)["predictive"]
     changed = sequences.copy()
@@ -72,8 +66,9 @@ def test_the_predictor_answers_as_the_network_on_counts(examples: Path, tmp_path
 
 
 def test_the_rule_finds_what_the_prior_adds(tmp_path: Path) -> None:
-    values = list_values("bernoulli")
-    values["data"] |= {"ones": 4.0, "rows": {"train": 2000, "validation": 50, "test": 50}}
+    values = list_values()
+    values["data"]["components"] = {"all": {"weight": 1.0, "alpha": [1.0, 4.0]}}
+    values["data"]["rows"] = {"train": 2000, "validation": 50, "test": 50}
     examples = write_examples(SequenceParams.model_validate(values), tmp_path)
     train = read_sequences(examples, "train")
     zeros, ones = find_alphas(train, 2, for_each=True)
@@ -84,7 +79,7 @@ def test_the_rule_finds_what_the_prior_adds(tmp_path: Path) -> None:
 
 
 def test_nothing_is_learned_from_shuffled_symbols(tmp_path: Path) -> None:
-    examples = write_examples(build_params("bernoulli"), tmp_path)
+    examples = write_examples(build_params("coins"), tmp_path)
     (tmp_path / "shuffled").mkdir()
     shuffle_labels(examples, tmp_path / "shuffled", 3, 300)
     alphas = find_alphas(read_sequences(tmp_path / "shuffled", "train"), 2, for_each=True)
@@ -107,7 +102,7 @@ def test_fresh_sequences_differ_from_epoch_to_epoch_and_repeat_with_the_seed(
     examples: Path,
 ) -> None:
     def draw(epoch: int) -> torch.Tensor:
-        learner = build_learner(build_params(), "learned", examples)
+        learner = build_learner(build_params(), "transformer", examples)
         learner.data.sampler.set_epoch(epoch)
         return next(iter(learner.data.train_dataloader()))["symbols"]
 

@@ -18,7 +18,7 @@ RANDOM = np.random.default_rng(0)
 HISTORIES = [RANDOM.integers(0, 3, length).tolist() for length in (0, 1, 5, 5, 23, 40)]
 
 
-@pytest.fixture(scope="module", params=["rule", "counts", "learned"])
+@pytest.fixture(scope="module", params=["rule", "counts", "transformer"])
 def predictor(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Any:
     params = build_params()
     folder = tmp_path_factory.mktemp(request.param)
@@ -40,18 +40,17 @@ def laplace(tmp_path: Path) -> Any:
 
 
 def test_a_row_alone_is_answered_as_in_company(predictor: Any) -> None:
-    settings: tuple[dict[str, Any], ...] = ({"rollouts": 3, "continuation": 4}, {"orders": 5})
-    for params in settings:
-        together = predictor.predict({"sequence": HISTORIES}, all_positions=True, **params)
-        for row, history in enumerate(HISTORIES):
-            alone = predictor.predict({"sequence": [history]}, all_positions=True, **params)
-            for name, values in alone.items():
-                assert values[0] == together[name][row], name
+    params: dict[str, Any] = {"rollouts": 3, "continuation": 4, "all_positions": True}
+    together = predictor.predict({"sequence": HISTORIES}, **params)
+    for row, history in enumerate(HISTORIES):
+        alone = predictor.predict({"sequence": [history]}, **params)
+        for name, values in alone.items():
+            assert values[0] == together[name][row], name
 
 
 def test_answers_keep_their_invariants(predictor: Any) -> None:
     columns = {"sequence": HISTORIES}
-    for params in ({}, {"rollouts": 2}, {"all_positions": True, "orders": 3}):
+    for params in ({}, {"rollouts": 2}, {"all_positions": True}):
         assert check_answers(columns, params, predictor.predict(columns, **params)) == []
     assert len(predictor.predict(build_longest_input(predictor))["probabilities"]) == 1
 
@@ -85,20 +84,6 @@ def test_more_data_leave_less_epistemic_doubt(laplace: Any) -> None:
     assert many < 0.5 * few
 
 
-def test_a_mean_over_orders_depends_less_on_the_order(tmp_path: Path) -> None:
-    params = build_params()
-    learner = build_learner(params, "learned", write_examples(params, tmp_path))
-    (tmp_path / "model").mkdir()
-    learner.save(tmp_path / "model")
-    predictor = load(tmp_path / "model")
-    orders = RANDOM.permuted(np.tile(HISTORIES[4], (40, 1)), axis=1).tolist()
-    one, many = (
-        np.array(predictor.predict({"sequence": orders}, orders=k)["probabilities"]).std(axis=0)
-        for k in (1, 16)
-    )
-    assert (many < 0.5 * one).all()
-
-
 @pytest.mark.parametrize(
     ("sequence", "message"),
     [
@@ -119,10 +104,9 @@ def test_a_bad_sequence_is_refused(predictor: Any, sequence: Any, message: str) 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"orders": 0}, "orders: expected a whole number from 1 to 64, found 0"),
         ({"rollouts": 1.5}, "rollouts: expected a whole number from 0 to 64, found 1.5"),
         ({"rollouts": 1, "continuation": 0}, "continuation: expected a whole number from 1"),
-        ({"orders": True}, "orders: expected a whole number"),
+        ({"rollouts": True}, "rollouts: expected a whole number"),
     ],
 )
 def test_a_bad_param_is_refused(predictor: Any, params: dict[str, Any], message: str) -> None:

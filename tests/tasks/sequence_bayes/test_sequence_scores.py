@@ -70,7 +70,6 @@ def test_the_exact_answer_has_no_regret(examples: Path) -> None:
     scores = score(examples, "test", Oracle(read_prior(examples)))
     np.testing.assert_allclose(scores.per_example["regret"], 0, atol=1e-12)
     assert scores.metrics["kl"] == pytest.approx(0, abs=1e-12)
-    assert scores.metrics["order_sd"] == pytest.approx(0, abs=1e-12)
     assert scores.metrics["martingale_violation"] == pytest.approx(0, abs=1e-12)
     assert scores.metrics["epistemic_r"] > 0.3
     assert scores.metrics["bits"] == pytest.approx(scores.metrics["nll"] / np.log(2))
@@ -101,20 +100,21 @@ def test_an_improper_answer_is_an_error(examples: Path, shift: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "data", "length"),
+    ("kind", "alpha", "length"),
     [
-        ("mixture", {}, 24),
-        ("bernoulli", {}, 24),
-        ("bernoulli", {"ones": 20.0, "zeros": 20.0}, 24),
-        ("bernoulli", {"ones": 2.0, "zeros": 50.0}, 24),
-        ("bernoulli", {}, 6),
+        ("dice", None, 24),
+        ("coins", None, 24),
+        ("coins", [20.0, 20.0], 24),
+        ("coins", [50.0, 2.0], 24),
+        ("coins", None, 6),
     ],
 )
 def test_the_exact_answer_behaves(
-    tmp_path: Path, kind: str, data: dict[str, float], length: int
+    tmp_path: Path, kind: str, alpha: list[float] | None, length: int
 ) -> None:
     values = list_values(kind, length)
-    values["data"] |= data
+    if alpha:
+        values["data"]["components"] = {"all": {"weight": 1.0, "alpha": alpha}}
     params = SequenceParams.model_validate(values)
     examples = write_examples(params, tmp_path)
     cases = check_behaviour(params, examples, Oracle(read_prior(examples)))

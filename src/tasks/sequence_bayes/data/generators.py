@@ -11,19 +11,12 @@ from tasks.sequence_bayes.data.prior import SequencePrior
 def draw_sequences(
     prior: SequencePrior, num_rows: int, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw sequences [N, T] of uint8, each with probabilities of its own; and their strata [N].
-
-    A stratum is the component that a sequence comes from, or the range between the prior's `cuts`
-    in which its probability of symbol 1 (bernoulli) lies.
-    """
+    """Draw sequences [N, T] of uint8, each with probabilities of its own; and components [N]."""
     picked = random.choice(len(prior.weights), num_rows, p=prior.weights)
     probabilities = _draw_dirichlets(np.array(prior.alphas)[picked], random)
     bounds = probabilities.cumsum(axis=1)[:, None]
     uniform = random.random((num_rows, prior.length, 1))
-    sequences = _pick_symbols(uniform, bounds)
-    if prior.cuts:
-        return sequences, np.searchsorted(prior.cuts, probabilities[:, 1])
-    return sequences, picked
+    return _pick_symbols(uniform, bounds), picked
 
 
 def _draw_dirichlets(alphas: np.ndarray, random: np.random.Generator) -> np.ndarray:

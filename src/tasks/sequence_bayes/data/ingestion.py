@@ -36,7 +36,7 @@ def ingest(params: SequenceParams, examples: Path, manifest: Path) -> dict[str, 
         write_sequences(examples, split, sequences, strata)
         counts[split] = len(sequences)
     gather_rows(list_rows, examples).to_parquet(manifest, index=False)
-    return {"generator": params.data.kind, "sequences": counts}
+    return {"sequences": counts}
 
 
 def list_rows(examples: Path, split: str) -> "pd.DataFrame":

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tasks.sequence_bayes.params import BernoulliData, MixtureData
+from tasks.sequence_bayes.params import MixtureData
 
 
 @dataclass(frozen=True)
@@ -18,32 +18,14 @@ class SequencePrior:
     names: tuple[str, ...]  # of the strata
     weights: tuple[float, ...]  # [K], their sum is 1
     alphas: tuple[tuple[float, ...], ...]  # [K, V]
-    # Where one stratum ends and the next begins, on the probability of symbol 1 (one Dirichlet);
-    # empty where a stratum is a component.
-    cuts: tuple[float, ...]
 
     @classmethod
-    def from_params(cls, data: MixtureData | BernoulliData) -> "SequencePrior":
-        """Return what params say."""
-        if isinstance(data, MixtureData):
-            return cls._from_mixture(data)
-        return cls._from_bernoulli(data)
-
-    @classmethod
-    def _from_mixture(cls, data: MixtureData) -> "SequencePrior":
+    def from_params(cls, data: MixtureData) -> "SequencePrior":
+        """Return what params say; a stratum is a component."""
         total = sum(component.weight for component in data.components.values())
         weights = tuple(component.weight / total for component in data.components.values())
         alphas = tuple(tuple(component.alpha) for component in data.components.values())
-        return cls(data.length, tuple(data.components), weights, alphas, ())
-
-    @classmethod
-    def _from_bernoulli(cls, data: BernoulliData) -> "SequencePrior":
-        """Its strata are the thirds of the prior."""
-        from scipy.special import betaincinv
-
-        cuts = tuple(float(betaincinv(data.ones, data.zeros, share)) for share in (1 / 3, 2 / 3))
-        alphas = ((data.zeros, data.ones),)
-        return cls(data.length, ("low", "middle", "high"), (1.0,), alphas, cuts)
+        return cls(data.length, tuple(data.components), weights, alphas)
 
     @property
     def num_symbols(self) -> int:

@@ -28,7 +28,6 @@ def read_prior(examples: Path) -> SequencePrior:
             names=tuple(values["names"]),
             weights=tuple(values["weights"]),
             alphas=tuple(tuple(alpha) for alpha in values["alphas"]),
-            cuts=tuple(values["cuts"]),
         )
 
 

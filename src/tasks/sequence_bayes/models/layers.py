@@ -45,20 +45,16 @@ class TransformerLayers(SymbolLayers):
     def __init__(self, config: CausalConfig, num_symbols: int, num_places: int) -> None:
         super().__init__()
         width = config.width
-        self.positions = config.positions
         self.embedding = torch.nn.Embedding(num_symbols + 1, width)  # the last is the start
         blocks = [Block(config) for _ in range(config.layers)]
         self.blocks = torch.nn.ModuleList(blocks)
         self.norm = torch.nn.LayerNorm(width)
         self.head = torch.nn.Linear(width, num_symbols)
-        if config.positions == "learned":
-            self.places = torch.nn.Parameter(0.02 * torch.randn(num_places, width))
+        self.places = torch.nn.Parameter(0.02 * torch.randn(num_places, width))
 
     def encode(self, inputs: torch.Tensor) -> torch.Tensor:
         """Return units [B, t, W] for symbols [B, t], the start symbol first."""
-        units = self.embedding(inputs)
-        if self.positions == "learned":
-            units = units + self.places[: inputs.shape[1]]
+        units = self.embedding(inputs) + self.places[: inputs.shape[1]]
         for block in self.blocks:
             units = block(units)
         normal: torch.Tensor = self.norm(units)

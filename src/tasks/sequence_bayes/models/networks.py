@@ -88,11 +88,7 @@ def _describe_network(config: Config, prior: SequencePrior) -> dict[str, Any]:
         "max_history": prior.max_history,
     }
     if isinstance(config, CausalConfig):
-        values |= {
-            "layers": config.layers,
-            "heads": config.heads,
-            "orders": config.orders,
-        }
+        values |= {"layers": config.layers, "heads": config.heads}
     return values
 
 

@@ -10,42 +10,34 @@ from plumbline.contract.task import Columns, Predictor
 from tasks.sequence_bayes.data.storage import read_prior, read_sequences
 from tasks.sequence_bayes.params import SequenceParams
 
-REPEATED = 0.9  # the probability of the last symbol
 
-
-class Baseline:
-    """Answers by a table: one row of probabilities for each symbol that came last, or for none."""
+class Constant:
+    """Answers the same probabilities [V] at every position."""
 
     forms = ("exact",)
 
-    def __init__(self, start: np.ndarray, following: np.ndarray) -> None:
-        self._table = np.vstack([following, start])
+    def __init__(self, probabilities: np.ndarray) -> None:
+        self._probabilities: list[float] = probabilities.tolist()
 
     def predict(self, columns: Columns, **_: Any) -> dict[str, list[Any]]:
         """Answer at every position, and after the last symbol."""
-        start = len(self._table) - 1
-        places = [[start, *sequence] for sequence in columns["sequence"]]
+        lengths = [len(sequence) + 1 for sequence in columns["sequence"]]
         return {
-            "probabilities": [self._table[row[-1]].tolist() for row in places],
-            "predictive": [self._table[row].tolist() for row in places],
+            "probabilities": [self._probabilities] * len(lengths),
+            "predictive": [[self._probabilities] * length for length in lengths],
         }
 
 
 def build_baselines(params: SequenceParams, examples: Path) -> dict[str, Predictor]:
     """Return the predictors that any candidate has to beat.
 
-    uniform: every symbol has the same probability · frequencies: the shares of symbols in train ·
-    repeat_last: the last symbol comes again with probability REPEATED
+    uniform: every symbol has the same probability · frequencies: the shares of symbols in train
     """
     size = read_prior(examples).num_symbols
-    uniform = np.full(size, 1 / size)
     counts = np.bincount(read_sequences(examples, "train").ravel(), minlength=size) + 1
-    repeated = np.full((size, size), (1 - REPEATED) / (size - 1))
-    np.fill_diagonal(repeated, REPEATED)
     return {
-        "uniform": Baseline(uniform, np.tile(uniform, (size, 1))),
-        "frequencies": Baseline(counts / counts.sum(), np.tile(counts / counts.sum(), (size, 1))),
-        "repeat_last": Baseline(uniform, repeated),
+        "uniform": Constant(np.full(size, 1 / size)),
+        "frequencies": Constant(counts / counts.sum()),
     }
 
 

@@ -17,7 +17,6 @@ from tasks.sequence_bayes.scoring.uncertainty import (
     compare_epistemic,
     compute_rank_correlation,
     measure_martingale,
-    measure_orders,
 )
 
 LEAST = 1e-12  # a smaller probability of what came counts as this
@@ -35,7 +34,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     import pandas as pd
 
     prior, sequences = read_prior(examples), read_sequences(examples, split)
-    answers, costs = answer_positions(predictor, sequences, prior)
+    answers = answer_positions(predictor, sequences, prior)
     exact = compute_predictive(prior, sequences)[:, :-1]
     realised = np.maximum(pick_realised(answers, sequences), LEAST)
     losses = -np.log(realised)
@@ -51,11 +50,9 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "predicted": predicted,
         "confidence": last.max(axis=1),
         "correct": (predicted == sequences[:, -1]).astype(float),
-        "cost": costs,
     }
     metrics = _summarise(per_example, divergence)
     epistemic = compare_epistemic(prior, sequences, predictor)
-    metrics["order_sd"] = measure_orders(sequences, predictor)
     lengths = [rows for _, rows in epistemic.groupby("symbols")]
     if lengths:
         correlations = [compute_rank_correlation(rows["own"], rows["exact"]) for rows in lengths]
@@ -68,11 +65,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
 
 def answer_positions(
     predictor: Predictor, sequences: np.ndarray, prior: SequencePrior
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the probabilities of the symbol at each position [N, T, V], from those before it.
-
-    And how many passes through the network each answer took [N].
-    """
+) -> np.ndarray:
+    """Return the probabilities of the symbol at each position [N, T, V], from those before it."""
     answers = predictor.predict(list_inputs(sequences), all_positions=True)
     predictive = np.array(answers["predictive"], dtype=float)
     expected = (*sequences.shape, prior.num_symbols)
@@ -86,12 +80,11 @@ def answer_positions(
             f"row {row}: the answer is not a probability distribution: its sum is "
             f"{sums[row].max():.6g}"
         )
-    costs = answers.get("orders_used", [0] * len(sequences))
-    return predictive, np.array(costs, dtype=float)
+    return predictive
 
 
 def _summarise(per_example: dict[str, np.ndarray], divergence: np.ndarray) -> dict[str, float]:
-    metrics = {name: float(per_example[name].mean()) for name in ("regret", "kl", "nll", "cost")}
+    metrics = {name: float(per_example[name].mean()) for name in ("regret", "kl", "nll")}
     metrics["bits"] = metrics["nll"] / math.log(2)
     metrics["accuracy_last"] = float(per_example["correct"].mean())
     num_seen = divergence.shape[1] - 1

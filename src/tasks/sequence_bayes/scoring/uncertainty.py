@@ -15,20 +15,10 @@ from tasks.sequence_bayes.predictor import Rollouts, estimate_epistemic
 if TYPE_CHECKING:
     import pandas as pd
 
-ORDER_ROWS, NUM_ORDERS = 64, 2
+NUM_ORDERS = 2
 EPISTEMIC_ROWS, ROLLOUTS, CONTINUATION = 64, 6, 24
 HISTORIES = (5, 20)  # symbols after which the epistemic part is compared
 MARTINGALE_ROWS = 64
-
-
-def measure_orders(sequences: np.ndarray, predictor: Predictor) -> float:
-    """Return how much a served probability differs from order to order of the same history.
-
-    It is a deviation (root mean square over rows and symbols), 0 for what an exchangeable sequence
-    deserves.
-    """
-    answers = ask_in_orders(sequences[:ORDER_ROWS, :-1], predictor)
-    return float(np.sqrt(answers.var(axis=1, ddof=1).mean()))
 
 
 def ask_in_orders(histories: np.ndarray, predictor: Predictor) -> np.ndarray:
@@ -77,8 +67,6 @@ def compute_reference(prior: SequencePrior, sequences: np.ndarray) -> np.ndarray
 
 class ExactModel:
     """The exact answer, asked as a model."""
-
-    is_order_free = False
 
     def __init__(self, prior: SequencePrior) -> None:
         self._prior = prior
