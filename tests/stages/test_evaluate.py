@@ -396,17 +396,7 @@ def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
         change_the_kept_list,
         lambda _, patch: patch.setenv("OPENBLAS_NUM_THREADS", "7"),
     ],
-    ids=[
-        "row",
-        "weights",
-        "control",
-        "library",
-        "code",
-        "facts",
-        "scores",
-        "list",
-        "threads",
-    ],
+    ids=["row", "weights", "control", "library", "code", "facts", "scores", "list", "threads"],
 )
 def test_measurements_hold_for_what_was_measured_alone(
     change: Callable[[Task, pytest.MonkeyPatch], None],
@@ -430,14 +420,26 @@ def test_a_package_that_can_be_edited_is_never_the_same(
     assert gather(loosen(params), task).kept is None
 
 
+@pytest.mark.parametrize(
+    "put",
+    [
+        lambda path: path.write_text("no folder"),
+        lambda path: path.symlink_to("/nowhere/at/all"),
+        lambda path: path.symlink_to(layout.MODELS.resolve()),
+    ],
+)
 def test_an_evaluation_stands_where_its_measurements_cannot_be_kept(
-    checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str]
+    put: Callable[[Path], None],
+    checkout: Path,
+    params: TextParams,
+    task: Task,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     shutil.rmtree(layout.MEASURED)
-    layout.MEASURED.write_text("no folder")
+    put(layout.MEASURED)
     with steps.show_steps("evaluate"):
         evaluate(params, task)
-    assert "nothing could be kept" in capsys.readouterr().out
+    assert capsys.readouterr().out.count(f"nothing is kept in {layout.MEASURED}: ") == 1
     assert document.read_evidence(params)["verdict"] == "promote"
 
 

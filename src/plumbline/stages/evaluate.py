@@ -64,7 +64,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
     try:
         keep(subjects, facts, measured, exhibits)
     except (OSError, ValueError, TypeError) as error:
-        announce(f"the next evaluation measures all again, as nothing could be kept: {error}")
+        announce(f"the next one measures again: nothing is kept in {layout.MEASURED}: {error}")
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
     print(show_line(f"evaluate: {message}"))  # noqa: T201 (the stage's result)
 
