@@ -20,6 +20,7 @@ from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
 from plumbline.process.checkout_lock import RUN_ID
 from plumbline.tracking import delivery, mlflow_client, records
+from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
 
 AWAY = "http://127.0.0.1:9"
@@ -73,7 +74,7 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
     trained = [run for run in list_runs() if run.info.run_name == "train gradient"]
     assert [run.data.metrics["train/loss"] for run in trained] == [0.5, 0.4]
     assert [status for _, status in list_names()] == ["FINISHED"] * 4
-    assert delivery.list_waiting({}) == []
+    assert delivery.list_waiting() == []
     assert delivery.deliver() == delivery.DeliveryReport()
 
 
@@ -83,7 +84,9 @@ def test_a_record_that_cannot_be_delivered_does_not_hold_up_the_next(
     params, _ = tracked_line
     monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
     Path("kept.txt").write_text("x", encoding="utf-8")
-    log_run(params, "ingest", files=[{"path": "kept.txt", "folder": ""}])
+    facts = RunFacts()
+    facts.add_file(Path("kept.txt"))
+    log_run(params, "ingest", files=facts.files)
     log_run(params, "validate", metrics={"x": 1.0})
     monkeypatch.delenv("MLFLOW_TRACKING_URI")
     mlflow_client.connect()
@@ -156,6 +159,12 @@ def test_what_cannot_be_recorded_of_a_run_does_not_end_the_stage(
 ) -> None:
     """A record is of another release, the locks cannot be read, and nor can what a stage wrote."""
     params, _ = tracked_line
+
+    def describe_table(_: str) -> RunFacts:
+        facts = RunFacts()
+        facts.add_file(Path("table"))
+        return facts
+
     with caplog.at_level(logging.WARNING):
         records.FOLDER.mkdir(parents=True)
         (records.FOLDER / "ingest.json").write_text("{}", encoding="utf-8")
@@ -166,7 +175,8 @@ def test_what_cannot_be_recorded_of_a_run_does_not_end_the_stage(
         log_run(params, "ingest")
         Path("requirements.lock").unlink()
         Path("table").symlink_to(UNREADABLE)
-        log_run(params, "ingest", files=[{"path": "table", "folder": ""}])
+        with track_stage(params, "ingest", None, describe_table):
+            pass
     assert caplog.text.count("Input/output error") == 2
 
 

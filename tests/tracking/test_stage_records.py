@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -33,13 +32,6 @@ from plumbline.tracking.stage_runs import track_stage
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 ROOT = Path(__file__).parents[2]
-KILLED = """
-import os, signal, sys
-from tests.support.tracked_runs import follow_curve, read_line
-from plumbline.tracking.stage_runs import track_stage
-with track_stage(read_line(), "train", "gradient", follow_curve):
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
 NOTHING_TO_DO = """
 import sys
 from plumbline.tracking.delivery import deliver_meanwhile
@@ -147,7 +139,7 @@ def test_delivered_again_from_any_point_nothing_is_there_twice(
         thread.start()
     for thread in deliveries:
         thread.join()
-    assert delivery.list_waiting({}) == []
+    assert delivery.list_waiting() == []
     assert describe_store() == before
 
 
@@ -164,11 +156,15 @@ def describe_store() -> dict[str, Any]:
     }
 
 
-def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run(
+def test_a_training_that_goes_on_after_ctrl_c_goes_on_in_its_run(
     tracked_line: tuple[Params, Task],
 ) -> None:
     write_curve(CURVE)
-    assert run_python(KILLED) == -signal.SIGKILL
+    with (
+        pytest.raises(KeyboardInterrupt),
+        track_stage(tracked_line[0], "train", "gradient", follow_curve),
+    ):
+        raise KeyboardInterrupt
     delivery.deliver()
     assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
     write_curve(CURVE + "3,0.25,0.5\n")  # the epoch after the last checkpoint is trained again
@@ -176,21 +172,6 @@ def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run
         pass
     assert list_names() == [(list_names()[0][0], "FINISHED"), ("train gradient", "FINISHED")]
     assert read_history("train gradient", "train/loss") == [(1, 1.0), (2, 0.5), (3, 0.25)]
-
-
-def test_a_stage_at_work_is_running_and_its_curve_grows(
-    tracked_line: tuple[Params, Task], waited: None
-) -> None:
-    delivered: delivery.States = {}
-    with track_stage(tracked_line[0], "train", "gradient", follow_curve):
-        delivery.deliver(delivered)
-        assert [status for _, status in list_names()] == ["RUNNING", "RUNNING"]
-        write_curve(CURVE)
-        delivery.deliver(delivered)
-        assert read_history("train gradient", "validation/loss") == [(1, 2.0), (2, 1.0)]
-        assert delivery.list_waiting(delivered) == []
-    delivery.deliver()
-    assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
 
 
 def test_a_failure_is_a_failed_run_that_says_why_and_the_end_of_its_pass(
@@ -206,18 +187,6 @@ def test_a_failure_is_a_failed_run_that_says_why_and_the_end_of_its_pass(
     assert "RejectedError: see https://host/x" in find_run("validate").data.tags["plumbline.end"]
 
 
-def test_a_signal_leaves_a_killed_run_to_be_continued(tracked_line: tuple[Params, Task]) -> None:
-    params, _ = tracked_line
-    with (
-        pytest.raises(KeyboardInterrupt),
-        track_stage(params, "ingest", None, lambda _: RunFacts()),
-    ):
-        raise KeyboardInterrupt
-    assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
-    log_run(params, "ingest")
-    assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
-
-
 def test_a_run_that_waits_brings_stages_to_mlflow(
     tracked_line: tuple[Params, Task], waited: None
 ) -> None:
@@ -226,7 +195,7 @@ def test_a_run_that_waits_brings_stages_to_mlflow(
     with delivery.deliver_meanwhile():
         tags = {"plumbline.verdict": "keep"}
         log_run(params, "evaluate", pass_metrics={"test/x": 1.0}, pass_tags=tags)
-        assert delivery.list_waiting({})  # the stage itself did not ask MLflow
+        assert delivery.list_waiting()  # the stage itself did not ask MLflow
     parent, _ = list_runs()
     assert parent.data.metrics == {"test/x": 1.0}
     assert parent.data.tags["plumbline.verdict"] == "keep"

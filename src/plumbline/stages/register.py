@@ -29,7 +29,7 @@ from plumbline.reporting.model_card import render_card
 from plumbline.sources.shown_params import read_shown_params
 from plumbline.tracking import delivery, mlflow_client, store_errors
 from plumbline.tracking.dataset_facts import describe_dataset
-from plumbline.tracking.records import FINISHED, OWN, RUNNING, RunFacts, describe_process
+from plumbline.tracking.records import FINISHED, OWN, RunFacts, describe_process
 
 # What a person needs to judge a version, with its params to make it again.
 RECORDS = (layout.EVIDENCE, layout.METRICS, layout.REPORT, layout.MANIFEST, layout.DRIFT_REFERENCE)
@@ -71,10 +71,10 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts | 
     if experiment.is_trial_run(params):
         return None
     facts = RunFacts()
-    if status == RUNNING:
+    if status != FINISHED:
         return facts
     facts.tags["plumbline.verdict"] = read_json(layout.EVIDENCE)["verdict"]
-    number = read_json(layout.REGISTRATION)["version"] if status == FINISHED else None
+    number = read_json(layout.REGISTRATION)["version"]
     if number:
         facts.tags["plumbline.version"] = number
         facts.pass_tags = {"plumbline.version": number, "plumbline.model": params.registry.model}

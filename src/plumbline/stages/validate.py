@@ -18,7 +18,7 @@ from plumbline.reporting.html import render_template
 from plumbline.statistics.reach import find_unreachable_limits
 from plumbline.tables.manifest_file import Manifest, ManifestSummary
 from plumbline.tracking.dataset_facts import describe_dataset
-from plumbline.tracking.records import RUNNING, RunFacts
+from plumbline.tracking.records import KILLED, RunFacts
 
 NUM_BINS = 24
 MAX_CLASSES = 1000
@@ -41,7 +41,7 @@ def validate(params: Params, task: Task[Params]) -> None:
 def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     """Describe what was checked, and with which result; that of rejected data too."""
     facts = RunFacts(params={"validation": params.validation.model_dump(mode="json")})
-    if status == RUNNING:
+    if status == KILLED:
         return facts
     report = read_json_object(layout.VALIDATION)
     if "checks" not in report:  # it did not come that far

@@ -10,7 +10,6 @@ from plumbline.process.files import digest_path, read_json
 from plumbline.tables.manifest_file import Manifest
 
 MAX_DIGEST = 36  # characters that every store can hold
-MAX_SOURCE = 60_000
 COLUMN_TYPES = {value_type.arrow: name for name, value_type in TYPES.items()}  # all else is text
 
 
@@ -42,12 +41,6 @@ def describe_dataset(name: str, context: str) -> dict[str, Any]:
 
 
 def _describe_source() -> str:
+    """Say which data/source.json it was, which is among the files of the run of ingest."""
     facts = read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
-    texts = {}
-    for key, value in facts.items():
-        texts[key] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    text = json.dumps({"tags": texts}, ensure_ascii=False)
-    if len(text) > MAX_SOURCE:
-        digests = {key: texts[key] for key in ("digest", "manifest") if key in texts}
-        text = json.dumps({"tags": digests})
-    return text
+    return json.dumps({"tags": {key: facts[key] for key in ("digest", "manifest") if key in facts}})

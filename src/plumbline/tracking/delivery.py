@@ -11,19 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from plumbline.process.locks import hold
-from plumbline.process.running import is_running
 from plumbline.tracking import mlflow_client, store_errors, store_location
-from plumbline.tracking.records import (
-    FOLDER,
-    KILLED,
-    PROCESS_TAG,
-    RunRecord,
-    read_clock_ms,
-    read_record,
-)
+from plumbline.tracking.records import FOLDER, RunRecord, read_record
 from plumbline.tracking.runs import RunWriter
 
 if TYPE_CHECKING:
@@ -33,7 +25,6 @@ SWITCH = "PLUMBLINE_TRACKING"
 LOCK = Path(".plumbline/delivery.lock")
 PAUSE_S = 3.0  # between two looks for news
 PATIENCE_S = 5.0  # with a store that takes no record
-States = dict[Path, list[Any]]  # of the records of stages at work, as MLflow has them
 log = logging.getLogger(__name__)
 
 
@@ -57,23 +48,22 @@ def is_on() -> bool:
     return os.environ.get(SWITCH) != "off"
 
 
-def deliver(delivered: States | None = None) -> DeliveryReport:
+def deliver() -> DeliveryReport:
     """Bring all that waits to MLflow, which is imported only if something does.
 
-    A record whose run has ended is removed then. One process at a time delivers, and a record that
-    MLflow does not take does not hold up the others. What is in `delivered` does not wait.
+    A record is removed then. One process at a time delivers, and a record that MLflow does not take
+    does not hold up the others.
     """
     try:
         with lock_delivery(), mlflow_client.send_once():
-            return _deliver({} if delivered is None else delivered)
+            return _deliver()
     except (OSError, ValueError) as error:  # of files here; a stage does not fail because of it
         return DeliveryReport(1, str(error))
 
 
-def list_waiting(delivered: States) -> list[RunRecord]:
-    """List the records of which MLflow does not have all, the oldest first."""
-    read = [_read_closed(path) for path in sorted(FOLDER.glob("*.json"))]
-    return [record for record in read if delivered.get(record.path) != _describe_state(record)]
+def list_waiting() -> list[RunRecord]:
+    """List the records that MLflow does not have, the oldest first."""
+    return [read_record(path) for path in sorted(FOLDER.glob("*.json"))]
 
 
 def begin_run(client: "MlflowClient", record: RunRecord) -> str:
@@ -94,7 +84,7 @@ def lock_delivery() -> Iterator[None]:
 
 @contextmanager
 def deliver_meanwhile() -> Iterator[None]:
-    """Bring runs and curves to MLflow while stages are at work in the block, and the rest after it.
+    """Bring runs to MLflow as stages end in the block, and the rest after it.
 
     Stages know by the id of the run that they need not do so themselves.
     """
@@ -110,11 +100,10 @@ def deliver_meanwhile() -> Iterator[None]:
             thread.join()
 
 
-def _deliver(delivered: States) -> DeliveryReport:
-    waiting = list_waiting(delivered)
+def _deliver() -> DeliveryReport:
+    waiting = list_waiting()
     client, problem, num_waiting = None, None, len(waiting)
     for record in waiting:
-        state = _describe_state(record)  # what a stage writes after this is for the next time
         start = time.monotonic()
         try:
             client = client or mlflow_client.connect()
@@ -127,37 +116,12 @@ def _deliver(delivered: States) -> DeliveryReport:
                 break  # a server that does not answer would let each record wait
             continue
         num_waiting -= 1
-        if record.ended:
-            record.path.unlink()
-        else:
-            delivered[record.path] = state
+        record.path.unlink()
     return DeliveryReport(num_waiting, problem)
 
 
-def _read_closed(path: Path) -> RunRecord:
-    """Read a record; one that nobody ended, and whose process is gone, is that of a kill."""
-    record = read_record(path)
-    if not record.ended and not is_running(record.tags[PROCESS_TAG]):
-        record = read_record(path)  # its process may have ended it meanwhile
-        if not record.ended:
-            record.status, record.ended = KILLED, read_clock_ms()
-    return record
-
-
-def _describe_state(record: RunRecord) -> list[Any]:
-    """Identify what a record says, with the curves that grow while the stage is at work."""
-    curves = [Path(curve["path"]) for curve in record.facts.curves]
-    return [record.status, *(path.stat().st_mtime_ns for path in curves if path.exists())]
-
-
 def _deliver_until(is_over: threading.Event) -> None:
-    """Deliver again and again, and once more at the end; warn once."""
-    delivered: States = {}
-    has_warned = False
-    is_last = False
-    while not is_last:
-        is_last = is_over.wait(PAUSE_S)
-        report = deliver(delivered)
-        if report.num_waiting and not has_warned:
-            report.warn()
-            has_warned = True
+    """Deliver again and again, and once more at the end; what waits then is said."""
+    while not is_over.wait(PAUSE_S):
+        deliver()
+    deliver().warn()

@@ -2,7 +2,6 @@
 
 import getpass
 import json
-import os
 import socket
 import sys
 import time
@@ -16,14 +15,11 @@ from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.trainings import read_curve
 from plumbline.process.files import digest_path, read_json, write_aside
 from plumbline.process.lineage import ask_git
-from plumbline.process.running import identify_process
 from plumbline.sources.addresses import hide_secrets_in_text
 from plumbline.sources.shown_params import hide_secrets_in_values
 
 FOLDER = Path(".plumbline/tracking")
-RUNNING, FINISHED, FAILED, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
-PROCESS_TAG = "plumbline.process"  # id, start and boot of the process that logs it
-FOLDER_TAG = "plumbline.folder"  # of the checkout, or of its copy for an experiment
+FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
 ERROR_TAG = "plumbline.end"
 MAX_ERROR = 500  # characters
 
@@ -40,16 +36,17 @@ class RunFacts:
     model_metrics: dict[str, dict[str, float]] = field(default_factory=dict)  # by bundle
     pass_tags: dict[str, str] = field(default_factory=dict)
     pass_metrics: dict[str, float] = field(default_factory=dict)
-    curves: list[dict[str, Any]] = field(default_factory=list)
+    epochs: list[tuple[int, dict[str, float]]] = field(default_factory=list)  # with their metrics
     files: list[dict[str, str]] = field(default_factory=list)
 
     def add_curve(self, path: Path, prefix: str = "") -> None:
-        """Name a table of metrics by epoch."""
-        self.curves.append({"path": str(path.resolve()), "prefix": prefix})
+        """Add a table of metrics by epoch, if there is one."""
+        for epoch, metrics in read_curve(path) if path.exists() else []:
+            self.epochs.append((epoch, {prefix + key: value for key, value in metrics.items()}))
 
     def add_file(self, path: Path, folder: str = "") -> None:
-        """Name a file or a folder to be kept, and where in the run."""
-        self.files.append({"path": str(path), "folder": folder})
+        """Name a file or a folder to be kept as it is now, and where in the run."""
+        self.files.append({"path": str(path), "folder": folder, "digest": digest_path(path)})
 
 
 @dataclass
@@ -57,15 +54,13 @@ class RunRecord:
     """One run of a stage, or of what else has runs in MLflow."""
 
     name: str
-    stage: str
-    candidate: str | None
     experiment: str  # of MLflow
     pass_key: str  # names the run above it: a pass of the pipeline, or a search
     pass_name: str
     tags: dict[str, str]
-    started: int  # ms since 1970
-    ended: int | None = None
-    status: str = RUNNING
+    started: int = field(default_factory=lambda: read_clock_ms())  # ms since 1970
+    ended: int = 0
+    status: str = KILLED
     facts: RunFacts = field(default_factory=RunFacts)
 
     @property
@@ -78,28 +73,16 @@ class RunRecord:
         """The file of this record; in the order of their names the oldest is the first."""
         return FOLDER / f"{self.started}-{self.name.replace(' ', '-')}.json"
 
-    def write(self) -> None:
-        """Write the record; a reader sees the whole of it, or what was there before."""
+    def write(self, status: str, facts: RunFacts, error: str = "") -> None:
+        """Write how the run ended and what it left, whole or not at all."""
+        self.status, self.facts, self.ended = status, facts, read_clock_ms()
+        if error:
+            self.tags[ERROR_TAG] = hide_secrets_in_text(error)[:MAX_ERROR]
         content = asdict(self)
         for described in (content["facts"], *content["facts"]["models"]):
             described["params"] = show_params(described["params"])
         with write_aside(self.path) as aside:
             aside.write_text(json.dumps(content, indent=2), encoding="utf-8")  # NaN may be
-
-    def end(self, status: str, facts: RunFacts, error: str = "") -> None:
-        """Record how the run ended, and what it left: its files may be replaced before delivery."""
-        self.status = status
-        self.ended = read_clock_ms()
-        self.facts = facts
-        if error:
-            self.tags[ERROR_TAG] = error[:MAX_ERROR]
-        for curve in facts.curves:
-            path = Path(curve["path"])
-            curve["rows"] = read_curve(path) if path.exists() else []
-        for file in facts.files:
-            path = Path(file["path"])
-            file["digest"] = digest_path(path) if path.exists() else ""
-        self.write()
 
 
 OWN: ContextVar[RunRecord | None] = ContextVar("own", default=None)  # of the stage at work here
@@ -117,18 +100,12 @@ def describe_process(stage: str, candidate: str | None) -> dict[str, str]:
         "mlflow.source.type": "LOCAL",
         "host": socket.gethostname(),
         "plumbline.stage": stage,
-        PROCESS_TAG: identify_process(os.getpid()),
-        FOLDER_TAG: str(Path.cwd().resolve()),
     }
     if candidate:
         tags["plumbline.candidate"] = candidate
     commit = ask_git("rev-parse", "HEAD")
     if commit:
         tags["mlflow.source.git.commit"] = commit
-        tags["mlflow.source.git.branch"] = ask_git("rev-parse", "--abbrev-ref", "HEAD") or ""
-        url = ask_git("remote", "get-url", "origin")
-        if url and "@" not in url:  # which may hold a password
-            tags["mlflow.source.git.repoURL"] = url
     return tags
 
 

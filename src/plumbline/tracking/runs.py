@@ -1,14 +1,13 @@
 """The runs of MLflow that records become: found by a key, so that nothing is there twice."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from plumbline.contract.trainings import read_curve
 from plumbline.process.files import digest_path
-from plumbline.tracking import mlflow_client, records
-from plumbline.tracking.records import RUNNING, RunRecord
+from plumbline.tracking import mlflow_client
+from plumbline.tracking.records import RunRecord
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -48,22 +47,11 @@ class RunWriter:
 
     def write(self) -> None:
         """Write all that the record says, and the run of its pass; raises what MLflow raises."""
-        record, facts = self._record, self._record.facts
+        record, facts, now = self._record, self._record.facts, self._record.ended
         self.begin()
         self._set_tags(self._id, record.tags | facts.tags | {PARENT_TAG: self._pass_id})
         self._write_params(facts.params)
-        for curve in facts.curves:
-            self._write_curve(curve)
-        if record.ended:
-            self._write_results(record.ended)
-        for run_id in (self._id, self._pass_id):  # the pass is as the last of its stages
-            if record.ended:
-                self._client.set_terminated(run_id, record.status, record.ended)
-            else:
-                self._client.update_run(run_id, status=RUNNING)
-
-    def _write_results(self, now: int) -> None:
-        facts = self._record.facts
+        self._write_epochs(facts.epochs, now)
         write_metrics(self._client, self._id, facts.metrics, now)
         for dataset in facts.datasets:
             self._write_dataset(dataset)
@@ -75,9 +63,11 @@ class RunWriter:
             self._write_model_metrics(digest, values, now)
         tags = dict(facts.pass_tags)
         if VERDICT_TAG in tags:  # MLflow's list shows names, and hides tags
-            tags[NAME_TAG] = f"{self._record.pass_name}: {tags[VERDICT_TAG]}"
+            tags[NAME_TAG] = f"{record.pass_name}: {tags[VERDICT_TAG]}"
         self._set_tags(self._pass_id, tags)
         write_metrics(self._client, self._pass_id, facts.pass_metrics, now)
+        for run_id in (self._id, self._pass_id):  # the pass is as the last of its stages
+            self._client.set_terminated(run_id, record.status, now)
 
     def _ensure(self, key: str, name: str, started: int, tags: Mapping[str, str]) -> str:
         query = f"tags.`{KEY_TAG}` = '{key}'"
@@ -105,18 +95,16 @@ class RunWriter:
             if error.error_code != "INVALID_PARAMETER_VALUE":
                 raise
 
-    def _write_curve(self, curve: Mapping[str, Any]) -> None:
+    def _write_epochs(self, epochs: Sequence[tuple[int, Mapping[str, float]]], now: int) -> None:
         """Write the epochs that are not there yet: a training that goes on repeats some."""
-        path = Path(curve["path"])
-        rows = curve.get("rows") or (read_curve(path) if path.exists() else [])
-        known: set[int] | None = None
-        for epoch, values in rows:
-            named = {curve["prefix"] + name: value for name, value in values.items()}
-            if known is None:
-                history = self._client.get_metric_history(self._id, next(iter(named)))
-                known = {point.step for point in history}
-            if epoch not in known:
-                write_metrics(self._client, self._id, named, records.read_clock_ms(), epoch)
+        known: dict[str, set[int]] = {}
+        for epoch, values in epochs:
+            name = clean_name(next(iter(values)))
+            if name not in known:
+                history = self._client.get_metric_history(self._id, name)
+                known[name] = {point.step for point in history}
+            if epoch not in known[name]:
+                write_metrics(self._client, self._id, values, now, epoch)
 
     def _write_file(self, path: Path, folder: str, digest: str) -> None:
         if path.exists() and digest_path(path) == digest:  # no later run wrote it

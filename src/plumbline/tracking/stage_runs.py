@@ -1,7 +1,7 @@
-"""A stage as a run of MLflow: recorded while it works, and brought there at its end.
+"""A stage as a run of MLflow: recorded at its end, and brought there.
 
-It belongs to the open pass of the pipeline. A pass is open until `register` ends, a stage fails, a
-stage that ended in it runs again, or the commit, params or experiment change.
+It belongs to the open pass of the pipeline. Another pass begins where a stage that ended in it runs
+again, or the commit, params or experiment change.
 """
 
 import logging
@@ -19,13 +19,11 @@ from plumbline.process import ranks
 from plumbline.process.checkout_lock import RUN_ID
 from plumbline.process.files import read_json, write_json
 from plumbline.process.lineage import collect_lineage
-from plumbline.sources.addresses import hide_secrets_in_text
 from plumbline.tracking import delivery, records
-from plumbline.tracking.records import FAILED, FINISHED, KILLED, RUNNING, RunFacts, RunRecord
+from plumbline.tracking.records import FAILED, FINISHED, KILLED, RunFacts, RunRecord
 
-Describe = Callable[[str], RunFacts | None]  # of a run that has some status
+Describe = Callable[[str], RunFacts | None]  # of a run that ended in some way
 OPEN_PASS = Path(".plumbline/pass.json")
-LAST_STAGE = "register"
 log = logging.getLogger(__name__)
 
 
@@ -35,32 +33,55 @@ def track_stage(
 ) -> Iterator[None]:
     """Record the block as a run of a stage, and bring it to MLflow unless `plumbline run` does.
 
-    `describe` reads the facts of a run from files; None where it is not to be tracked. The run is
-    FINISHED at a normal end and after a refusal, KILLED after a signal, and FAILED after an error.
-    Nothing fails because of it. Of processes that train together, the first one writes for all.
+    `describe` reads the facts of a run from files; None where it is not to be tracked. Nothing
+    fails because of it. Of processes that train together, the first one writes for all.
     """
     record = None
     if ranks.is_main() and delivery.is_on():
         with _warn_of_files("this run is not tracked"):
-            record = _begin(params, stage, candidate, describe(RUNNING))
-    records.OWN.set(record)
-    error = None
-    try:
+            record = _begin(params, stage, candidate)
+    if record is None:
         yield
-    except BaseException as caught:
-        error = caught
-        raise
+        return
+    records.OWN.set(record)
+    try:
+        with record_end(record, describe, RefusedError):  # register did what it has to do
+            yield
     finally:
         records.OWN.set(None)
-        if record:
-            _end(record, describe, error)
+        if record.status != KILLED:  # one that was killed goes on in its run
+            with _warn_of_files("tracking stopped"):
+                opened = read_json(OPEN_PASS)
+                write_json(OPEN_PASS, opened | {"ended": [*opened["ended"], record.name]})
 
 
-def _begin(
-    params: Params, stage: str, candidate: str | None, facts: RunFacts | None
-) -> RunRecord | None:
-    if facts is None:
-        return None
+@contextmanager
+def record_end(record: RunRecord, describe: Describe, good_end: type[Exception]) -> Iterator[None]:
+    """Write the record at the end of the block, and bring it to MLflow.
+
+    The run is FINISHED at a normal end and after `good_end`, FAILED after another error, which it
+    repeats, and KILLED after a signal.
+    """
+    status, reason = KILLED, ""
+    try:
+        yield
+        status = FINISHED
+    except good_end:
+        status = FINISHED
+        raise
+    except Exception as error:
+        status, reason = FAILED, f"{type(error).__name__}: {error}"
+        raise
+    finally:
+        with _warn_of_files("tracking stopped"):
+            facts = describe(status)
+            if facts and delivery.is_on():
+                record.write(status, facts, reason)
+                if status != KILLED and RUN_ID not in os.environ:
+                    delivery.deliver().warn()
+
+
+def _begin(params: Params, stage: str, candidate: str | None) -> RunRecord:
     name = f"{stage} {candidate}" if candidate else stage
     model = params.registry.model
     experiment = os.environ.get("DVC_EXP_NAME", "")
@@ -71,10 +92,7 @@ def _begin(
     commit = tags.get("plumbline.git_commit", "")
     key = _join_pass(name, [commit, experiment, tags.get("plumbline.params", "")])
     words = " ".join(word for word in (model, commit[:7], experiment) if word)
-    started = records.read_clock_ms()
-    record = RunRecord(name, stage, candidate, model, key, words, tags, started, facts=facts)
-    record.write()
-    return record
+    return RunRecord(name, model, key, words, tags)
 
 
 def _join_pass(name: str, made_of: list[str]) -> str:
@@ -87,18 +105,6 @@ def _join_pass(name: str, made_of: list[str]) -> str:
     return str(opened["key"])
 
 
-def _end(record: RunRecord, describe: Describe, error: BaseException | None) -> None:
-    status, reason = FINISHED, ""
-    if error is not None and not isinstance(error, RefusedError):  # register did what it has to do
-        status = FAILED if isinstance(error, Exception) else KILLED
-        reason = hide_secrets_in_text(f"{type(error).__name__}: {error}")
-    with _warn_of_files("tracking stopped"):
-        record.end(status, describe(status) or record.facts, reason)
-        _note_end(record)
-        if RUN_ID not in os.environ:
-            delivery.deliver().warn()
-
-
 @contextmanager
 def _warn_of_files(what: str) -> Iterator[None]:
     """Let nothing fail where a file is not as expected."""
@@ -106,12 +112,3 @@ def _warn_of_files(what: str) -> Iterator[None]:
         yield
     except (OSError, ValueError, LookupError, TypeError) as error:
         log.warning("%s (%s)", what, error)
-
-
-def _note_end(record: RunRecord) -> None:
-    """Note the end of a stage; one that was killed goes on in its run."""
-    if record.status == FAILED or (record.stage == LAST_STAGE and record.status == FINISHED):
-        OPEN_PASS.unlink(missing_ok=True)
-    elif record.status == FINISHED:
-        opened = read_json(OPEN_PASS)
-        write_json(OPEN_PASS, opened | {"ended": [*opened["ended"], record.name]})

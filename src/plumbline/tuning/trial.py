@@ -14,8 +14,9 @@ from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve, read_curve, read_speed
 from plumbline.evidence.predictors import open_bundle
 from plumbline.stages.train import learn
-from plumbline.tracking import delivery, records
-from plumbline.tracking.records import FAILED, FINISHED, KILLED, RunFacts, RunRecord
+from plumbline.tracking import records
+from plumbline.tracking.records import RunFacts, RunRecord
+from plumbline.tracking.stage_runs import record_end
 from plumbline.tuning import space, studies
 from plumbline.tuning.folders import EXAMPLES, LOG, open_trial
 
@@ -90,42 +91,20 @@ class Trainer:
 
     @contextmanager
     def _track(self, name: str, params: Params, folder: Path) -> Iterator[RunFacts]:
-        """Record a block as a run of MLflow below that of the search.
-
-        One that was killed goes on in its run. After an error it is FAILED, and says why; nothing
-        failed where it was pruned.
-        """
+        """Record a block as a run of MLflow below that of the search; pruned, it is not failed."""
         config = params.candidates[self.candidate].model_dump(mode="json")
         facts = RunFacts({"candidate": self.candidate, "seed": params.seed} | config)
         facts.params["training"] = params.training.model_dump(mode="json")
-        facts.add_curve(folder / locate_curve(self.candidate))
-        record = RunRecord(
-            name,
-            STAGE,
-            self.candidate,
-            experiment=params.registry.model,
-            pass_key=self.study,
-            pass_name=f"{params.registry.model} {STAGE} {self.candidate}",
-            tags=records.describe_process(STAGE, self.candidate),
-            started=records.read_clock_ms(),
-            facts=facts,
-        )
-        status, reason = KILLED, ""
-        try:
+        model = params.registry.model
+        tags = records.describe_process(STAGE, self.candidate)
+        record = RunRecord(name, model, self.study, f"{model} {STAGE} {self.candidate}", tags)
+
+        def describe(_: str) -> RunFacts:
+            facts.add_curve(folder / locate_curve(self.candidate))
+            return facts
+
+        with record_end(record, describe, optuna.TrialPruned):
             yield facts
-            status = FINISHED
-        except optuna.TrialPruned as pruned:
-            facts.tags["plumbline.pruned"] = str(pruned)
-            status = FINISHED
-            raise
-        except Exception as error:
-            status, reason = FAILED, f"{type(error).__name__}: {error}"
-            raise
-        finally:
-            if delivery.is_on():
-                record.end(status, facts, reason)
-                if status != KILLED:
-                    delivery.deliver().warn()
 
 
 def report_epochs(trial: optuna.Trial, candidate: str, metric: str) -> None:
