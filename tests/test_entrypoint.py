@@ -1,4 +1,4 @@
-"""Signals reach a stage wherever it is, and what it says is fit for any terminal."""
+"""What a stage says is fit for any terminal, and its params are those that it began with."""
 
 import sqlite3
 import subprocess
@@ -8,59 +8,6 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT, Checkout, get_clean_environment
-
-CODE = """
-import os, signal, sys, time
-from plumbline.process import stop_signals
-
-class Odd:
-    def __del__(self):
-        os.kill(os.getpid(), getattr(signal, sys.argv[1]))
-        time.sleep(0.01)  # raised here, and dropped
-
-stop_signals.raise_on_signals()
-try:
-    Odd()
-    time.sleep(30)
-except stop_signals.Terminated:
-    sys.exit("terminated")
-except KeyboardInterrupt:
-    sys.exit("interrupted")
-"""
-
-
-BY_A_LIBRARY = CODE.replace(
-    "    Odd()\n    time.sleep(30)\n",
-    """
-    with stop_signals.name_signal_as_cause():
-        import torch
-        future = torch.futures.Future()
-        future.set_result(getattr(signal, sys.argv[1]))
-        future.then(lambda done: os.kill(os.getpid(), done.value())).wait()
-""",
-)
-
-
-def run_code(code: str, *arguments: str) -> str:
-    """Return what the code says on stderr."""
-    command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
-    return done.stderr.strip()
-
-
-@pytest.mark.parametrize("code", [CODE, BY_A_LIBRARY], ids=["dropped", "made another error of"])
-@pytest.mark.parametrize(("signal", "said"), [("SIGTERM", "terminated"), ("SIGINT", "interrupted")])
-def test_a_signal_that_comes_in_a_callback_is_not_lost(code: str, signal: str, said: str) -> None:
-    assert run_code(code, signal) == said
-
-
-def test_other_errors_in_callbacks_are_told_as_ever() -> None:
-    code = CODE.replace(
-        "os.kill(os.getpid(), getattr(signal, sys.argv[1]))", "raise OSError(7)"
-    ).replace("30", "0")
-    said = run_code(code)
-    assert "Exception ignored in" in said
-    assert "OSError: 7" in said
 
 
 def run_train(folder: Path, candidate: str, **variables: str) -> subprocess.CompletedProcess[str]:

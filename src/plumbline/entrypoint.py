@@ -6,7 +6,6 @@ In a repository by `plumbline init` the command is `python -P -m plumbline.entry
 import argparse
 import importlib
 import os
-import signal
 import socket
 import sys
 from contextlib import nullcontext
@@ -27,8 +26,7 @@ from plumbline.process.stop_signals import (
     INTERRUPTED,
     TERMINATED,
     Terminated,
-    name_signal_as_cause,
-    raise_on_signals,
+    raise_on_sigterm,
 )
 from plumbline.process.system_errors import explain_system_error
 from plumbline.process.visible_text import escape_unencodable, show_lines
@@ -48,12 +46,12 @@ def main(stage: str) -> int:
     if has_candidate:
         parser.add_argument("candidate", help="a key of `candidates` in params.yaml")
     arguments = parser.parse_args()
-    raise_on_signals()
+    raise_on_sigterm()
     escape_unencodable()
     for name, value in THREADS.items():
         os.environ.setdefault(name, value)
     try:
-        with name_signal_as_cause(), show_steps(stage) if ranks.is_main() else nullcontext():
+        with show_steps(stage) if ranks.is_main() else nullcontext():
             _run(stage, arguments.candidate if has_candidate else None)
     except BaseException as error:
         code, message = _explain_end(error)
@@ -62,8 +60,6 @@ def main(stage: str) -> int:
         if message:
             print(show_lines(f"{stage}: {message}"), file=sys.stderr)
         return code
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
     return 0
 
 

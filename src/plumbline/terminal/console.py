@@ -9,7 +9,7 @@ from typing import Any
 import typer
 from rich.console import Console
 
-from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_signals
+from plumbline.process.stop_signals import INTERRUPTED, TERMINATED, Terminated, raise_on_sigterm
 from plumbline.process.visible_text import dump_visibly, show_line, show_lines
 
 WIDE = 1000  # characters: in a file or a pipe no table is narrowed to a screen
@@ -35,7 +35,7 @@ def print_json(value: Any) -> None:
 @contextmanager
 def explain_stop(hint: str) -> Iterator[None]:
     """Let SIGTERM end the block as Ctrl-C does, with an exit code of its own and `hint`."""
-    raise_on_signals()
+    raise_on_sigterm()
     try:
         yield
     except (KeyboardInterrupt, Terminated) as error:
