@@ -34,15 +34,6 @@ def read(folder: Path, text: str) -> str:
     return str(caught.value).replace(f"{folder}/", "")
 
 
-def test_a_sound_file(tmp_path: Path) -> None:
-    path = tmp_path / "agents.yaml"
-    path.write_text(SOUND, encoding="utf-8")
-    file = read_agents(path)
-    assert list(file.agents) == ["cheap", "judge"]
-    assert [agent.sees_others for agent in file.agents.values()] == [False, True]
-    assert file.agents["cheap"].base_url == "http://127.0.0.1:11434/v1"
-
-
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [

@@ -172,6 +172,17 @@ def test_whatever_a_versions_code_raises_is_an_error_that_names_it(
     assert not Path("scored.csv").exists()
 
 
+def test_drift_does_not_compare_with_another_bundle_than_it_loaded(
+    unsigned: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The version's files are exchanged between the load and the reading of its evidence."""
+    version = find_version("models:/line/2")
+    monkeypatch.setattr("plumbline.drift.check.find_version", lambda _: version)
+    Path("rows.csv").write_text("x\n1.0\n")
+    with pytest.raises(BundleError, match="was exchanged while it was fetched"):
+        run("drift", "rows.csv")
+
+
 @pytest.mark.parametrize("value", ["", " "])
 def test_an_empty_key_is_an_error_and_not_no_check(
     task: Task, monkeypatch: pytest.MonkeyPatch, value: str

@@ -1,5 +1,6 @@
 """Ingest from files, clean and faulty: what is written, what is counted, what is reported."""
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import ValidationError
 from tests.support.small_sources import CSV, LINES, ROWS
 
-from plumbline.contract.errors import DataError
+from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.loading import load_params
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
@@ -248,3 +250,41 @@ def test_metadata_follows_each_row(folder: Path) -> None:
     assert "is it 'team'? then write team in place of taem in data.columns.metadata" in misspelt
     message = expect_refusal(raw, folder, metadata=["channel"])
     assert "leave 'channel' out of data.columns.metadata" in message
+
+
+def test_given_splits_are_kept_and_validation_is_taken_out_of_train(folder: Path) -> None:
+    for name in ("train.csv", "test.csv"):
+        (folder / name).write_text(CSV)
+    source = {"train": "train.csv", "validation": None, "test": "test.csv"}
+    _, rows = run_ingest(make_params(source), folder / "out")
+    splits = {(row["id"].partition(".")[0], row["split"]) for row in rows}
+    assert splits == {("test", "test"), ("train", "train"), ("train", "validation")}
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["elsewhere/a.csv", "file:///elsewhere/a.csv", "sqlite:///b.db#SELECT 1", "hf://./set"],
+)
+def test_a_local_source_must_be_watched(source: str) -> None:
+    with pytest.raises(ValidationError, match="is not inside watch"):
+        make_params(source, watch="data/raw")
+
+
+def test_pinned_digests_are_checked(folder: Path) -> None:
+    digest = hashlib.sha256(CSV.encode()).hexdigest()
+    ingest_bytes(CSV, folder, sha256={"a.csv": digest})
+    message = expect_refusal(CSV, folder, sha256={"a.csv": "0" * 64})
+    assert "but data.sha256 pins 0000" in message
+    with pytest.raises(ParamsError, match=r"b\.csv: not a file of data.source"):
+        run_ingest(make_params("generated", sha256={"b.csv": digest}), folder / "out")
+
+
+def test_a_hub_data_set_brings_its_own_splits() -> None:
+    with pytest.raises(ValidationError, match="has splits of its own"):
+        make_params({"train": "hf://a/b", "validation": None, "test": "a.csv"})
+
+
+def test_few_texts_that_repeat_are_not_taken_for_labels(folder: Path) -> None:
+    rows = [f"ticket {number % 3},{'abc'[number % 3]}" for number in range(60)]
+    facts, _ = ingest_bytes("text,label\n" + "\n".join(rows) + "\n", folder)
+    assert facts["rows_read"] == 60

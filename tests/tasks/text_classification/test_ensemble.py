@@ -67,15 +67,6 @@ def test_the_answer_is_that_of_the_mean_of_the_members(
     assert members.predict({"text": texts})["label"] == best
 
 
-def test_doubt_is_the_same_alone_and_in_company(
-    members: predictor.Predictor, texts: list[str]
-) -> None:
-    together = members.predict({"text": texts})
-    for name in ("epistemic", "aleatoric"):
-        alone = [members.predict({"text": [text]})[name][0] for text in texts]
-        np.testing.assert_allclose(together[name], alone, rtol=0, atol=TOLERANCE)
-
-
 def test_only_the_bundle_of_an_ensemble_says_that_it_tells_doubt_apart(trained: Path) -> None:
     single = [field.name for field in bundle.read_signature(trained / "linear").outputs]
     assert single == ["label", "score", "scores", "abstained"]

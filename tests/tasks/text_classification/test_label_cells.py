@@ -87,18 +87,6 @@ def test_a_column_for_each_label(folder: Path) -> None:
         _ingest(_make_params("a.csv", label=names))
 
 
-def test_half_of_a_surrogate_pair_in_a_list_is_replaced_and_counted(folder: Path) -> None:
-    cells = [r'["bill\ud83ding"]', r'["\ud83d\ude00"]', *["login"] * 118]
-    table = pd.DataFrame({"text": TEXTS, "label": cells})
-    table.to_csv("a.csv", index=False)
-    table.to_json("a.jsonl", orient="records", lines=True)
-    for source in ("a.csv", "a.jsonl"):
-        facts, manifest = _ingest(_make_params(source, label_separator="|"))
-        assert manifest["label"].tolist()[:3] == ["bill?ing", "😀", "login"]
-        assert manifest["decoded"].tolist()[:3] == [True, False, False]
-        assert facts["changed"]["decoded"]["rows"] == 1
-
-
 def test_an_empty_cell_is_a_missing_label_and_not_an_empty_set(folder: Path) -> None:
     _write_csv(["", *["|".join(labels) or "[]" for labels in SETS[1:]]])
     facts, manifest = _ingest(_make_params("a.csv", label_separator="|"))

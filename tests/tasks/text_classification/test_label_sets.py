@@ -112,16 +112,6 @@ def test_labels_are_those_above_their_thresholds(
     assert scoring.check_answers({"text": texts}, {"top_k": 1}, few) == []
 
 
-def test_a_row_gets_the_same_alone_and_in_company(
-    tagger: predictor.Predictor, texts: list[str]
-) -> None:
-    together = tagger.predict({"text": texts})
-    alone = [tagger.predict({"text": [text]}) for text in texts]
-    assert together["label"] == [answer["label"][0] for answer in alone]
-    scores = [answer["score"][0] for answer in alone]
-    np.testing.assert_allclose(together["score"], scores, rtol=0, atol=1e-6)
-
-
 @pytest.mark.parametrize("name", ["linear", "transformer"])
 def test_each_form_answers_as_the_weights(
     name: str, trained: Path, texts: list[str], monkeypatch: pytest.MonkeyPatch

@@ -134,16 +134,6 @@ def measure_refusals(be_right: Callable[[np.ndarray], np.ndarray], num_rows: int
     return float(np.mean(refused))
 
 
-def test_honest_confidence_has_a_small_calibration_error_and_a_boast_a_large_one() -> None:
-    rng = np.random.default_rng(0)
-    confidence = rng.uniform(0.3, 1.0, 20_000)
-    hits = (rng.random(20_000) < confidence).astype(float)
-    assert calibration.compute_calibration_error(confidence, hits) < 0.02
-    assert calibration.compute_calibration_error(np.full(20_000, 0.99), hits) == pytest.approx(
-        0.99 - hits.mean()
-    )
-
-
 def test_the_least_confident_are_handed_over_first() -> None:
     curve = compute_risk_coverage(np.array([0.9, 0.8, 0.7, 0.6]), np.array([1.0, 1.0, 0.0, 0.0]))
     assert dict(zip(curve["coverage"], curve["accuracy"], strict=True)) == pytest.approx(
