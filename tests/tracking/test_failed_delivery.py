@@ -99,20 +99,6 @@ def test_a_record_that_cannot_be_delivered_does_not_hold_up_the_next(
     assert delivery.deliver() == delivery.DeliveryReport()
 
 
-def test_what_was_deleted_in_mlflow_does_not_come_back_but_its_pass_does(
-    tracked_line: tuple[Params, Task],
-) -> None:
-    params, _ = tracked_line
-    log_run(params, "ingest", metrics={"x": 1.0})
-    client = mlflow_client.connect()
-    for run in list_runs():
-        client.delete_run(run.info.run_id)
-    log_run(params, "validate", metrics={"y": 2.0})
-    parent, child = list_runs()
-    assert child.data.tags["mlflow.parentRunId"] == parent.info.run_id
-    assert child.data.metrics == {"y": 2.0}
-
-
 def test_no_secret_of_a_source_is_in_the_store(
     tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:
