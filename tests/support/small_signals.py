@@ -18,7 +18,6 @@ REALISATIONS = {"train": 120, "validation": 60, "test": 240}
 LSTM = {
     "hidden": 8,
     "layers": 1,
-    "dropout": 0.0,
     "windows_per_epoch": 40,
     "batch_size": 8,
     "warmup": 0.3,
@@ -34,7 +33,7 @@ def values(**data: Any) -> dict[str, Any]:
     for name, shape in found["candidates"].items():
         shape |= {"taps": window} if name == "fir" else LSTM
     found["candidates"]["stateful"]["chunk"] = 10
-    found["candidates"]["window"] |= {"layers": 2, "dropout": 0.2}
+    found["candidates"]["film"]["layers"] = 2
     found["validation"]["min_rows"] = 30
     found["training"] |= {"device": "cpu", "checkpoint_every_steps": 3}
     return found

@@ -103,11 +103,10 @@ class RecordChecks(Validation):
 class FixedVote(StrictModel):
     """The fixed set of agents with the best vote on train that `mean_cost` pays for.
 
-    single: one agent · plurality: one vote each · weighted: by the log odds of each agent's
-    accuracy (Nitzan and Paroush 1982), with as many wrong answers as train has
+    single: one agent · plurality: one vote each
     """
 
-    kind: Literal["single", "plurality", "weighted"]
+    kind: Literal["single", "plurality"]
 
 
 class LogitConfig(TunableConfig):

@@ -10,7 +10,6 @@ from plumbline.contract.search import TunableConfig
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
-Dropout = Annotated[float, Field(ge=0, lt=1)]
 # For the floor: positions at which a window may start, and these times its samples.
 MAX_POSITIONS = 10_000
 MAX_CELLS = 2_000_000
@@ -72,7 +71,6 @@ class RecurrentConfig(TunableConfig, SeededConfig):
     kind: str
     hidden: Count
     layers: Count
-    dropout: Dropout  # between layers
     fresh: bool  # draw new realisations in every epoch, instead of windows of the train split
     windows_per_epoch: Count
     batch_size: Count  # windows; each is asked for every frequency
@@ -81,18 +79,6 @@ class RecurrentConfig(TunableConfig, SeededConfig):
     max_epochs: Count
     patience: Count
     gradient_clip: Positive
-
-    @model_validator(mode="after")
-    def _check_dropout(self) -> "RecurrentConfig":
-        if self.dropout and self.layers == 1:
-            raise ValueError("dropout: acts between layers, and there is one")
-        return self
-
-
-class WindowConfig(RecurrentConfig):
-    """An LSTM on the samples alone, with an output for each frequency; trained on whole windows."""
-
-    kind: Literal["window"]
 
 
 class StatefulConfig(RecurrentConfig):
@@ -111,9 +97,7 @@ class FilmConfig(RecurrentConfig):
     kind: Literal["film"]
 
 
-Candidate = Annotated[
-    FirConfig | WindowConfig | StatefulConfig | FilmConfig, Field(discriminator="kind")
-]
+Candidate = Annotated[FirConfig | StatefulConfig | FilmConfig, Field(discriminator="kind")]
 
 
 class SignalParams(Params):

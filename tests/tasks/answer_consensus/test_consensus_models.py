@@ -11,10 +11,10 @@ from tests.support.task_examples import write_examples
 from plumbline.contract.records import Candidate
 from tasks.answer_consensus.data import shuffle_labels
 from tasks.answer_consensus.data.play import play
-from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
+from tasks.answer_consensus.data.storage import read_answers, read_setting
 from tasks.answer_consensus.models import build_learner
 from tasks.answer_consensus.models.policy import build_config, choose_stop
-from tasks.answer_consensus.models.tallies import Tallies, count_answers
+from tasks.answer_consensus.models.tallies import count_answers
 from tasks.answer_consensus.models.votes import (
     build_vote,
     fit_logit,
@@ -107,39 +107,6 @@ def test_a_policy_keeps_away_from_its_money_by_what_chance_may_add(examples: Pat
     assert choose_stop(tight, validation, predictor, 0.95) != 0.7
     assert choose_stop(tight, validation, predictor, 0.85) == 0.7
     assert choose_stop(ample, validation, predictor, 0.95) == 0.7
-
-
-def draw_open_answers(
-    abilities: tuple[float, ...], num_wrong: int, num_questions: int, seed: int
-) -> Tallies:
-    """Independent agents; a wrong one gives any of `num_wrong` answers."""
-    random = np.random.default_rng(seed)
-    shape = (num_questions, len(abilities))
-    is_right = random.random(shape) < np.array(abilities)
-    texts = np.where(is_right, 0, random.integers(1, num_wrong + 1, shape))
-    groups = np.empty(shape, int)
-    right = np.zeros(num_questions, int)
-    for row, given in enumerate(texts.tolist()):
-        numbers = {text: number for number, text in enumerate(dict.fromkeys(given), start=1)}
-        groups[row] = [numbers[text] for text in given]
-        right[row] = numbers.get(0, 0)
-    return Tallies(groups, right)
-
-
-@pytest.mark.parametrize("num_wrong", [1, 20])
-def test_agents_that_are_mostly_wrong_vote_for_what_they_say(num_wrong: int) -> None:
-    abilities = (0.60, 0.45, 0.42, 0.40) if num_wrong > 1 else (0.80, 0.65, 0.62, 0.60)
-    train, test = (draw_open_answers(abilities, num_wrong, 2000, seed) for seed in (0, 1))
-    assert train.num_wrong_answers == pytest.approx(num_wrong, rel=0.15)
-    setting = AnswerSetting([*"abcd"], [*"abcd"], [1.0] * 4, [1.0] * 4, None, 4.0, "number")
-    config = build_vote(setting, train, "weighted")
-    assert min(config["scorer"]["favour"]) > 0
-    states = [test.mask_state(row, np.ones(4, bool)) for row in range(2000)]
-    predictor = Predictor(config)
-    accuracy = np.mean(
-        [predictor.compute_shares(state)[:-1].argmax() == place for state, place in states]
-    )
-    assert accuracy >= measure_plurality(test, [0, 1, 2, 3]) - 0.005
 
 
 def test_a_vote_is_a_plurality_and_says_how_sure_it_may_be(examples: Path) -> None:

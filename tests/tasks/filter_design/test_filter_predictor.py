@@ -27,18 +27,13 @@ COLUMNS = list_columns(ROWS)
 IMPOSSIBLE = build_specification(min_attenuation_db=45.0)
 
 
-@pytest.fixture(params=["textbook", "random"])
-def predictor(request: pytest.FixtureRequest) -> Any:
-    return TextbookPredictor(request.param)
-
-
 def build_spec(**values: Any) -> Spec:
     return read_specs(list_columns([build_specification(**values)]))[0]
 
 
 @pytest.mark.parametrize("budget", [1, 7, 33])
-def test_no_row_has_more_calls_than_its_budget(predictor: Any, budget: int) -> None:
-    answers = predictor.predict(COLUMNS, budget=budget, draws=0)
+def test_no_row_has_more_calls_than_its_budget(budget: int) -> None:
+    answers = TextbookPredictor().predict(COLUMNS, budget=budget, draws=0)
     assert max(answers["calls"]) <= budget
     assert answers["yield_share"] == [-1.0] * len(ROWS)
     for designs, calls in zip(answers["designs"], answers["calls"], strict=True):
@@ -69,8 +64,8 @@ def test_rounding_takes_the_nearest_by_ratio(series: str) -> None:
         assert ratios[1] == min(ratios)
 
 
-def test_a_mask_that_no_ladder_can_meet_is_said_to_be_impossible(predictor: Any) -> None:
-    answers = predictor.predict(list_columns([IMPOSSIBLE]), budget=16)
+def test_a_mask_that_no_ladder_can_meet_is_said_to_be_impossible() -> None:
+    answers = TextbookPredictor().predict(list_columns([IMPOSSIBLE]), budget=16)
     limit = answers["attenuation_limit_db"][0]
     assert limit < 45.0
     assert answers["possible"] == answers["meets_spec"] == [False]

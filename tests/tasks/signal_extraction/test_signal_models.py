@@ -17,7 +17,7 @@ from tasks.signal_extraction.models import build_learner, compare_export
 from tasks.signal_extraction.models.batches import build_batches
 from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.fir import solve_filters
-from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm, WindowLstm
+from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm
 
 
 @pytest.fixture
@@ -38,10 +38,10 @@ def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:
         assert not found[:, w - 1, w:].any()
 
 
-@pytest.mark.parametrize("network", [StatefulLstm, WindowLstm, FilmLstm])
+@pytest.mark.parametrize("network", [StatefulLstm, FilmLstm])
 def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
     torch.manual_seed(0)
-    model = network(4, 16, 2, 0.0).double()
+    model = network(4, 16, 2).double()
     signals = torch.randn(3, 60, dtype=torch.float64)
     whole, end = model(signals)
     state, parts = None, []
@@ -62,9 +62,8 @@ def _chunked() -> tuple[Extractor, EpochBatches]:
     )
     torch.manual_seed(0)
     data = build_batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
-    return Extractor(
-        StatefulLstm(4, shape.hidden, 1, 0.0), shape, 1, num_carried=shape.batch_size
-    ), data
+    model = StatefulLstm(4, shape.hidden, 1)
+    return Extractor(model, shape, 1, num_carried=shape.batch_size), data
 
 
 def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_windows() -> None:
@@ -97,7 +96,7 @@ def test_no_epoch_draws_a_split(examples: Path, split: str) -> None:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("candidate", ["stateful", "window", "film"])
+@pytest.mark.parametrize("candidate", ["stateful", "film"])
 def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str) -> None:
     params = small_params()
     params = params.model_copy(
@@ -110,7 +109,7 @@ def test_trained_on_cuda_it_answers_as_its_graph(examples: Path, candidate: str)
     assert compared.largest <= compared.limit
 
 
-@pytest.mark.parametrize("candidate", ["stateful", "window", "film"])
+@pytest.mark.parametrize("candidate", ["stateful", "film"])
 def test_a_graph_that_is_not_its_weights_is_seen(examples: Path, candidate: str) -> None:
     params = small_params()
     build_learner(params, candidate, examples).save(examples)
@@ -123,7 +122,7 @@ def test_a_graph_that_is_not_its_weights_is_seen(examples: Path, candidate: str)
     assert changed.largest > changed.limit
 
 
-@pytest.mark.parametrize("candidate", ["stateful", "window", "film"])
+@pytest.mark.parametrize("candidate", ["stateful", "film"])
 def test_a_killed_training_resumes_bit_for_bit(examples: Path, candidate: str) -> None:
     """Also in the middle of a window: states that are carried over are buffers."""
     learners = [build_learner(small_params(), candidate, examples) for _ in range(3)]

@@ -22,7 +22,7 @@ from tasks.signal_extraction.task import TASK
 
 pytestmark = pytest.mark.slow
 
-CANDIDATES = ("fir", "stateful", "window", "film")
+CANDIDATES = ("fir", "stateful", "film")
 
 
 @pytest.fixture(scope="module")

@@ -35,12 +35,12 @@ def list_prefixes(tallies: Tallies, plan: list[int]) -> list[Example]:
     return examples
 
 
-def build_vote_choices(examples: list[Example], favour: np.ndarray) -> Choices:
-    """Describe elements by their voters' weights `favour` [A], and "none" by how many answered.
+def build_vote_choices(examples: list[Example]) -> Choices:
+    """Describe elements by the number of their votes, and "none" by how many answered.
 
-    The three features: the sum of weights, whether it is none, and then the number of answers.
+    The three features: the votes, whether it is none, and then the number of answers.
     """
-    return _join_examples(examples, lambda state: _describe_votes(state, favour))
+    return _join_examples(examples, _describe_votes)
 
 
 def build_agent_choices(examples: list[Example]) -> Choices:
@@ -48,12 +48,12 @@ def build_agent_choices(examples: list[Example]) -> Choices:
     return _join_examples(examples, _describe_agents)
 
 
-def _describe_votes(state: State, favour: np.ndarray) -> np.ndarray:
+def _describe_votes(state: State) -> np.ndarray:
     groups = np.array(state)
     num_groups = max(0, *state)
     features = np.zeros((num_groups + 1, 3))
     for group in range(1, num_groups + 1):
-        features[group - 1, 0] = favour[groups == group].sum()
+        features[group - 1, 0] = (groups == group).sum()
     features[-1, 1:] = 1.0, (groups > 0).sum()
     return features
 

@@ -36,20 +36,12 @@ class Tallies:
     @property
     def agreement(self) -> np.ndarray:
         """Of two agents that are both wrong, how often they give the same answer [A, A]."""
-        same, pairs = self._count_wrong_pairs()
-        shares: np.ndarray = (same + 0.5) / (pairs + 1)
+        wrong = (~self.hits & (self.groups > 0)).astype(float)
+        same = np.zeros((wrong.shape[1], wrong.shape[1]))
+        for groups, mask in zip(self.groups, wrong, strict=True):
+            same += np.outer(mask, mask) * (groups[:, None] == groups[None])
+        shares: np.ndarray = (same + 0.5) / (wrong.T @ wrong + 1)
         return shares
-
-    @property
-    def num_wrong_answers(self) -> float:
-        """How many wrong answers a question has, at least 1, if all are given equally often.
-
-        Two agents that are both wrong give the same answer once in as many times: the inverse of
-        their agreement, over all pairs of agents.
-        """
-        same, pairs = self._count_wrong_pairs()
-        different = np.triu_indices(len(pairs), 1)
-        return max(1.0, float((pairs[different].sum() + 1) / (same[different].sum() + 1)))
 
     @property
     def rank(self) -> list[int]:
@@ -58,14 +50,6 @@ class Tallies:
         ranks = np.empty(len(order), int)
         ranks[order] = np.arange(len(order))
         return [int(rank) for rank in ranks]
-
-    def _count_wrong_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Count how often two agents are wrong with the same answer, and at all [A, A]."""
-        wrong = (~self.hits & (self.groups > 0)).astype(float)
-        same = np.zeros((wrong.shape[1], wrong.shape[1]))
-        for groups, mask in zip(self.groups, wrong, strict=True):
-            same += np.outer(mask, mask) * (groups[:, None] == groups[None])
-        return same, wrong.T @ wrong
 
     def mask_state(self, question: int, asked: np.ndarray) -> tuple[State, int]:
         """Return the state after only `asked` [A] answered, and the place of what is right there.

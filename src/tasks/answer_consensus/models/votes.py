@@ -24,41 +24,29 @@ from tasks.answer_consensus.params import LogitConfig
 
 RIDGE = 1e-6
 MAX_ENUMERATED = 10  # agents whose sets are all tried
-SURE = 0.999  # accuracies are kept from 1: log odds are finite
 
 
 def build_vote(setting: AnswerSetting, tallies: Tallies, kind: str) -> Config:
-    """Build the fixed vote `kind`, of the best agents that mean_cost and max_cost pay for.
-
-    The weight of a vote is the log of how much likelier the agent gives an answer that is right
-    than one that is wrong: with K wrong answers log(p K / (1 - p)), log odds where K is 1.
-    """
-    accuracy = tallies.accuracy
-    favour = np.ones(len(accuracy))
-    if kind == "weighted":
-        bounded = np.clip(accuracy, 1 - SURE, SURE)
-        favour = np.log(bounded * tallies.num_wrong_answers / (1 - bounded))
-    plan = choose_by_accuracy(setting, accuracy)
+    """Build the fixed vote `kind`, of the best agents that mean_cost and max_cost pay for."""
+    plan = choose_by_accuracy(setting, tallies.accuracy)
     if kind == "single":
         plan = plan[:1]
-    return calibrate_vote(setting, tallies, plan, favour)
+    return calibrate_vote(setting, tallies, plan)
 
 
-def calibrate_vote(
-    setting: AnswerSetting, tallies: Tallies, plan: list[int], favour: np.ndarray
-) -> Config:
-    """Turn weights of votes `favour` [A] into probabilities: three numbers, fitted to train.
+def calibrate_vote(setting: AnswerSetting, tallies: Tallies, plan: list[int]) -> Config:
+    """Turn votes into probabilities: three numbers, fitted to train.
 
-    As Platt (1999) does, for a choice: a scale of all weights, and the utility of "none is right"
+    As Platt (1999) does, for a choice: the weight of a vote, and the utility of "none is right"
     with and without another answer. Which answer wins does not change.
     """
-    choices = build_vote_choices(list_prefixes(tallies, plan), favour)
+    choices = build_vote_choices(list_prefixes(tallies, plan))
     scale, none, none_each = fit_choice_model(choices, RIDGE, np.array([1.0, 0.0, 0.0]))
     scale = max(scale, RIDGE)
     scorer = {
-        "favour": (scale * favour).tolist(),
+        "favour": [float(scale)] * len(setting.agents),
         "none": float(none),
-        "none_each": [float(none_each)] * len(favour),
+        "none_each": [float(none_each)] * len(setting.agents),
     }
     return build_config(setting, tallies, scorer, plan)
 

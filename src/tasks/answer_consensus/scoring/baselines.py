@@ -34,10 +34,9 @@ def build_baselines(params: ConsensusParams, examples: Path) -> dict[str, Predic
         "plurality": choose_best_set(setting, tallies, everyone),
         "self_consistency": choose_best_set(setting, tallies, same_model),
     }
-    favour = np.ones(len(everyone))
     baselines: dict[str, Any] = {}
     for name, plan in plans.items():
-        baselines[name] = Policy(calibrate_vote(setting, tallies, plan, favour))
+        baselines[name] = Policy(calibrate_vote(setting, tallies, plan))
     return baselines
 
 

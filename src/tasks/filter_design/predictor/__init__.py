@@ -22,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 from .answer import DesignPlan, answer_spec
 from .networks import Diffusion, LadderGenerator, Regression
 from .rows import check_param, read_specs
-from .strategies import MAX_BUDGET, RandomValues, Strategy, Textbook
+from .strategies import MAX_BUDGET, Strategy, Textbook
 
 RANKS = ("margin", "yield", "parts")
 MAX_DESIGNS, MAX_DRAWS = 10, 10_000
@@ -85,15 +85,14 @@ class Predictor:
 
 
 class TextbookPredictor(Predictor):
-    """A predictor without files: the textbook, or random values around it (`strategy` random)."""
+    """A predictor without files."""
 
-    def __init__(self, strategy: str = "textbook", calls: int = 64) -> None:
-        super().__init__(build_strategy({"kind": strategy}, {}), calls=calls)
+    def __init__(self, calls: int = 64) -> None:
+        super().__init__(Textbook({}, {}), calls=calls)
 
 
 STRATEGIES: dict[str, Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], Strategy]] = {
     "textbook": Textbook,
-    "random": RandomValues,
     "diffusion": Diffusion,
     "gan": LadderGenerator,
     "regression": Regression,

@@ -100,20 +100,6 @@ class Textbook(Strategy):
         return logs
 
 
-class RandomValues(Strategy):
-    """Random values around the textbook: what a generator must beat."""
-
-    SPREAD = 0.1  # of logs
-
-    def propose(self, ladder: Ladder, budget: int) -> Proposals:
-        """Return as many ladders as there are calls."""
-        random = np.random.default_rng(make_seed(ladder))
-        places = random.integers(0, NUM_SAMPLES, MAX_BUDGET)[:budget]
-        noise = random.normal(0, self.SPREAD, (MAX_BUDGET, ladder.num_parts))[:budget]
-        family = Textbook({}, {}).propose(ladder, NUM_SAMPLES)
-        return Proposals(family.logs[places] + noise, family.topologies[places])
-
-
 def make_seed(ladder: Ladder) -> int:
     """Return a seed that is the same for all frequencies x 10 and impedances x 10."""
     spec = ladder.spec

@@ -22,9 +22,8 @@ def build_baselines(params: FilterParams, examples: Path) -> dict[str, Predictor
     """
     calls = int(params.evaluation.budget.cost or DEFAULT_CALLS)
     baselines: dict[str, Any] = {
-        "textbook search": TextbookPredictor("textbook", calls),
-        "random search": TextbookPredictor("random", calls),
-        "textbook, one call": TextbookPredictor("textbook", 1),
+        "textbook search": TextbookPredictor(calls),
+        "textbook, one call": TextbookPredictor(1),
     }
     return baselines
 

@@ -1,4 +1,4 @@
-"""The candidates, as learners: a bank of FIR filters in closed form, and three LSTMs."""
+"""The candidates, as learners: a bank of FIR filters in closed form, and two LSTMs."""
 
 from pathlib import Path
 

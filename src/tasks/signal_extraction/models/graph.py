@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from tasks.signal_extraction.models.networks import FilmLstm, Network, StatefulLstm, WindowLstm
+from tasks.signal_extraction.models.networks import FilmLstm, Network, StatefulLstm
 
 HEADER = """<ir_version: 9, opset_import: ["": 20]>
 signal_extraction (float[rows, samples] signal, float[rows, {num}] frequency,
@@ -36,11 +36,9 @@ scaled = Mul (mixed, scale)
 shifted = Add (scaled, shift)
 units = Relu (shifted)"""
 HEAD = """weighed = MatMul ({states}, head)
-answers = Add (weighed, head_bias)"""
-CHOICE = """asked_answers = Mul (answers, frequency)
-answers_turned = ReduceSum <keepdims = 0> (asked_answers, last)"""  # all but one are 0
-SQUEEZE = "answers_turned = Squeeze (answers, last)"
-END = "component = Transpose <perm = [1, 0]> (answers_turned)"
+answers = Add (weighed, head_bias)
+answers_turned = Squeeze (answers, last)
+component = Transpose <perm = [1, 0]> (answers_turned)"""
 
 
 def build_graph(model: Network) -> Any:
@@ -79,8 +77,6 @@ def _list_nodes(model: Network) -> Iterator[str]:
         yield FILM.format(states=inputs)
         inputs = "units"
     yield HEAD.format(states=inputs)
-    yield CHOICE if isinstance(model, WindowLstm) else SQUEEZE
-    yield END
 
 
 def _list_weights(model: Network) -> Iterator[tuple[str, np.ndarray]]:

@@ -15,11 +15,9 @@ class StatefulLstm(torch.nn.Module):
     It has B * K rows of state: one for each window and frequency.
     """
 
-    def __init__(self, num_frequencies: int, hidden: int, layers: int, dropout: float) -> None:
+    def __init__(self, num_frequencies: int, hidden: int, layers: int) -> None:
         super().__init__()
-        self.lstm = torch.nn.LSTM(
-            1 + num_frequencies, hidden, layers, batch_first=True, dropout=dropout
-        )
+        self.lstm = torch.nn.LSTM(1 + num_frequencies, hidden, layers, batch_first=True)
         self.head = torch.nn.Linear(hidden, 1)
         self.num_frequencies = num_frequencies
 
@@ -40,25 +38,6 @@ class StatefulLstm(torch.nn.Module):
         return self.head(states).reshape(size, num, length), state
 
 
-class WindowLstm(torch.nn.Module):
-    """LSTM(1 -> H) on the samples, then a linear layer with K outputs; B rows of state."""
-
-    rows_a_window = 1
-
-    def __init__(self, num_frequencies: int, hidden: int, layers: int, dropout: float) -> None:
-        super().__init__()
-        self.lstm = torch.nn.LSTM(1, hidden, layers, batch_first=True, dropout=dropout)
-        self.head = torch.nn.Linear(hidden, num_frequencies)
-        self.num_frequencies = num_frequencies
-
-    def forward(
-        self, signals: torch.Tensor, state: State | None = None
-    ) -> tuple[torch.Tensor, State]:
-        """Return components [B, K, T] for signals [B, T], and the state after; no state: zeros."""
-        states, state = self.lstm(signals[:, :, None], state)
-        return self.head(states).transpose(1, 2), state
-
-
 class FilmLstm(torch.nn.Module):
     """LSTM(1 -> H), a layer whose units each frequency scales and shifts, a linear layer; B rows.
 
@@ -67,9 +46,9 @@ class FilmLstm(torch.nn.Module):
 
     rows_a_window = 1
 
-    def __init__(self, num_frequencies: int, hidden: int, layers: int, dropout: float) -> None:
+    def __init__(self, num_frequencies: int, hidden: int, layers: int) -> None:
         super().__init__()
-        self.lstm = torch.nn.LSTM(1, hidden, layers, batch_first=True, dropout=dropout)
+        self.lstm = torch.nn.LSTM(1, hidden, layers, batch_first=True)
         self.mix = torch.nn.Linear(hidden, hidden)
         self.scale = torch.nn.Parameter(1 + 0.1 * torch.randn(num_frequencies, hidden))
         self.shift = torch.nn.Parameter(0.1 * torch.randn(num_frequencies, hidden))
@@ -86,4 +65,4 @@ class FilmLstm(torch.nn.Module):
         return self.head(units).squeeze(3), state
 
 
-Network = StatefulLstm | WindowLstm | FilmLstm
+Network = StatefulLstm | FilmLstm

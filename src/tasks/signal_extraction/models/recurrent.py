@@ -1,4 +1,4 @@
-"""The recurrent candidates: window, stateful and film."""
+"""The recurrent candidates: stateful and film."""
 
 from pathlib import Path
 
@@ -15,20 +15,11 @@ from tasks.signal_extraction.data.windows import Windows
 from tasks.signal_extraction.models.batches import build_batches, count_windows
 from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.graph import build_graph
-from tasks.signal_extraction.models.networks import (
-    FilmLstm,
-    Network,
-    StatefulLstm,
-    WindowLstm,
-)
+from tasks.signal_extraction.models.networks import FilmLstm, Network, StatefulLstm
 from tasks.signal_extraction.params import RecurrentConfig, StatefulConfig
 
 GRAPH = "model.onnx"
-NETWORKS: dict[str, type[Network]] = {
-    "stateful": StatefulLstm,
-    "window": WindowLstm,
-    "film": FilmLstm,
-}
+NETWORKS: dict[str, type[Network]] = {"stateful": StatefulLstm, "film": FilmLstm}
 
 
 def build_recurrent_learner(
@@ -44,7 +35,7 @@ def build_recurrent_learner(
     torch.manual_seed(seed)
     num_frequencies = len(train.setting.frequencies_hz)
     network_class = NETWORKS[config.kind]
-    model = network_class(num_frequencies, config.hidden, config.layers, config.dropout)
+    model = network_class(num_frequencies, config.hidden, config.layers)
     num_steps = len(data.sampler) * config.max_epochs
     module = Extractor(model, config, num_steps, num_carried)
 
@@ -81,7 +72,7 @@ def compare_graph(config: RecurrentConfig, folder: Path) -> ExportDifference:
     """Compare the graph in the bundle `folder` with the one that follows from the weights there."""
     settings = read_json(folder / "config.json")
     num_frequencies = len(settings["frequencies_hz"])
-    model = NETWORKS[config.kind](num_frequencies, config.hidden, config.layers, config.dropout)
+    model = NETWORKS[config.kind](num_frequencies, config.hidden, config.layers)
     model.load_state_dict(load_file(folder / "model.safetensors"))
     is_other = _encode_graph(model) != (folder / GRAPH).read_bytes()
     return ExportDifference(TRAINED_FORM, float(is_other), 0, 0)
