@@ -61,7 +61,7 @@ routes are answered under any name.
 
 `infer` takes JSON tensors and binary ones (`tritonclient.http`), and answers JSON. There is no
 gRPC. CSV is read as [`plumbline score`](../how-to/score.md) reads it. JSON is strict: no duplicate
-keys, no NaN, 32 levels.
+keys, no NaN.
 
 Each answer carries an `x-request-id`, as each logged row does (`request_id`): the request's own,
 where it has at most 128 letters, digits and `._:/+=@-`. An output named `picture` that begins with

@@ -10,8 +10,8 @@ from plumbline.contract.loading import load_task
 
 
 def test_a_value_of_endless_nesting_is_not_valid_json() -> None:
-    with pytest.raises(ParamsError, match="not valid JSON \\(nested too deeply\\)"):
-        predict._parse_rows(load_task("signal_extraction"), ["[" * 50_000])
+    with pytest.raises(ParamsError, match="a value: endless nesting"):
+        predict._parse_rows(load_task("signal_extraction").signature, ["[" * 50_000], {})
 
 
 def test_an_infinite_answer_is_refused_as_the_server_does() -> None:

@@ -121,7 +121,7 @@ def test_predict_takes_an_object(
     found = json.loads(ran.run("plumbline", "predict", "--json", json.dumps(row)).stdout)
     np.testing.assert_allclose(found["component"], told["component"][5], atol=1e-5)
     refused = ran.run("plumbline", "predict", "0.5", code=2)
-    assert "expected JSON objects with signal, frequency_hz" in refused.stderr
+    assert "expected values or JSON objects of signal, frequency_hz" in refused.stderr
 
 
 def test_http_answers_as_the_bundle(

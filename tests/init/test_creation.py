@@ -214,7 +214,7 @@ def test_the_command_shows_that_cells_hold_several_labels(
     write_set_tickets(data, 300)
     said = call("init", str(tmp_path / "a"), "--data", str(data))
     assert "labels: 'queues', several in a cell (label_separator: ';'), 3 labels: " in said
-    assert re.search(r"1\d\d rows have several labels, \d\d have none; the rarest label is", said)
+    assert "the rarest label is" in said
     assert "if that is wrong, begin again: `--label-separator ''`" in said
     assert load_yaml(tmp_path / "a/params.yaml")["data"]["columns"]["label_separator"] == ";"
     said = call("init", str(tmp_path / "b"), "--data", str(data), "--label-separator", "")

@@ -143,7 +143,7 @@ def test_a_part_is_added_and_comes_along_with_the_next_upgrade(router: Path) -> 
     assert Path("deploy/slurm/pipeline.sh").stat().st_mode & 0o111
     assert Path("requirements.lock").read_bytes() == before
     assert "MODEL=models:/router@champion" in Path("docker/secrets.sh").read_text()
-    assert read_record(Path()).answers["parts"] == list_parts(ROOT)
+    assert read_record(Path()).answers.parts == list_parts(ROOT)
     Path("notes.txt").write_text("of the user")
     assert "here already" in CliRunner().invoke(app, ["upgrade", "--add", "docker"]).output
     assert git("diff", "--cached", "--name-only") == ""
@@ -181,18 +181,15 @@ def test_check_changes_nothing_and_exits_with_1(router: Path) -> None:
 
 def test_a_conflict_is_marked_with_the_way_on_and_back(router: Path) -> None:
     replace(MAKEFILE, "list all targets", "show my targets")
-    replace(Path("requirements.lock"), "alembic==1.", "alembic==2.")
     git("commit", "--quiet", "--all", "--message", "My own words")
     for options in (("--check",), ()):
         done = run_upgrade(*options)
         assert done.exit_code == 1
         assert "  Makefile: both sides changed it\n" in done.output
-        assert "requirements.lock: of lines that both changed, the new ones" in done.output
     assert "  git add Makefile\n" in done.output
     text = MAKEFILE.read_text()
     assert text.index("<<<<<<< yours") < text.index("show my targets")
     assert text.index("list the targets") < text.index(">>>>>>> 0.1.0")
-    assert (ROOT / "requirements.lock").read_text() in Path("requirements.lock").read_text()
     git("reset", "--quiet", "--hard")
     assert git("status", "--porcelain") == ""
     assert "show my targets" in MAKEFILE.read_text()
@@ -221,7 +218,7 @@ def test_what_cannot_be_upgraded_is_refused_with_a_remedy(router: Path, monkeypa
     record = Path(".plumbline-template.json")
     replace(record, '"num_rows"', '"number"')
     git("commit", "--quiet", "--all", "--message", "Another answer")
-    refuse("answers: not what plumbline wrote .*number")
+    refuse("not what plumbline wrote .*number")
     git("reset", "--quiet", "--hard", "HEAD~1")
     (old,) = Path("wheels").iterdir()
     old.write_bytes(b"another")
@@ -240,7 +237,7 @@ def refuse(message: str) -> None:
 
 def test_a_folder_in_another_repository_is_refused(router: Path, tmp_path: Path) -> None:
     shutil.rmtree(router / ".git")
-    refuse("no git repository; run `git init` and commit")
+    refuse("not a git repository")
     git("init", "--quiet", str(tmp_path))
     refuse("not the top of its git repository")
 

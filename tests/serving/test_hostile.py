@@ -2,14 +2,11 @@
 
 import json
 import socket
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import pytest
-from tests.support.serving.lines import MOODY, PATIENCE_S, Lines, Server, serving
+from tests.support.serving.lines import PATIENCE_S, Lines, Server, serving
 from tests.support.serving.models import ROW
-from tests.support.serving.moody import SLOWER
 from tests.support.serving.wide import FAILS
 from tests.support.serving.wire import Watch
 
@@ -46,27 +43,6 @@ def test_a_body_of_30_mb_is_refused_before_it_is_received(server: Server) -> Non
                 for _ in range(24):  # it may go on sending; the bytes are dropped
                     connection.sendall(sent)
     watch.check(mib=24)
-
-
-def test_nothing_is_computed_for_a_client_that_disconnected(lines: Lines) -> None:
-    with (
-        serving(lines, "--limit", "queue_rows=4", uri=f"models:/line/{MOODY}") as server,
-        ExitStack() as stack,
-    ):
-        body = json.dumps({"inputs": [SLOWER]}).encode()
-        request = HEAD + b"Content-Length: %d\r\n\r\n" % len(body) + body
-        before = server.metric("plumbline_batch_rows_sum")
-        busy = stack.enter_context(
-            socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE_S)
-        )
-        busy.sendall(request)
-        server.wait(lambda: server.metric("plumbline_batch_rows_sum") - before == 1)
-        for _ in range(4):  # they wait, and fill the queue
-            with socket.create_connection(("127.0.0.1", server.port)) as connection:
-                connection.sendall(request)
-                time.sleep(0.02)
-        server.wait(lambda: server.predict(1.0)[0] == 200)
-        assert server.metric("plumbline_batch_rows_sum") - before == 2
 
 
 def test_no_client_can_forge_a_log_line(server: Server) -> None:

@@ -23,8 +23,8 @@ TENSOR = b'{"inputs": [{"name": "x", "datatype": %s, "shape": %s, "data": [1]}]}
     [
         # a text that never ends, with an escaped quote at every second position
         b"[]" * 40 + b'"' + b'\\"' * MIB,
-        b"[" + b"[]," * MIB + b"[]]",
-        b'["[",' + b'"",' * MIB + b"[" * 40,
+        b"[" + b"[]," * MIB,
+        b"[" * MIB,
     ],
 )
 def test_no_body_takes_long_to_refuse(raw: bytes) -> None:

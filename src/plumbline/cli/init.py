@@ -67,12 +67,6 @@ def init_repository(
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
     made = create_repository(request)
     _print_survey(made.survey)
-    if made.survey.num_decoded:
-        print_plain(
-            f"  {made.survey.num_decoded:,} rows are not UTF-8, and are read as Windows-1252; "
-            "`make run` refuses more than 5 % of such rows: convert the file, as by `iconv -f "
-            "WINDOWS-1252 -t UTF-8 FILE > NEW`, or add encoding to validation.warnings"
-        )
     for reason in made.proposal.reasons:
         print_plain(f"  {reason}")
     if with_task is not None:
@@ -109,12 +103,8 @@ def _print_labels(survey: "FileSurvey") -> None:
     if survey.separator is None:
         where = f"{len(survey.labels)} columns that say 1 or 0"
         choice = "`--label COLUMN` takes one column as the label"
-    num_several = sum(rows for labels, rows in survey.label_sets.items() if len(labels) > 1)
     print_plain(f"  labels: {where}, {len(survey.classes)} labels: {common}")
-    print_plain(
-        f"  {num_several:,} rows have several labels, {survey.label_sets[()]:,} have none; the "
-        f"rarest label is {rarest!r}, with {count:,} rows"
-    )
+    print_plain(f"  the rarest label is {rarest!r}, with {count:,} rows")
     print_plain(f"  if that is wrong, begin again: {choice}")
 
 

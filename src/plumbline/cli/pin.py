@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from plumbline.cli.tune import edit_checked
+from plumbline.cli.tune import edit_and_check
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
@@ -35,7 +35,7 @@ def pin_weights(
 
     name = _choose_candidate(layout.PARAMS, candidate)
     pin = find_pin(address)
-    edit_checked(name, {"weights": pin.weights, "sha256": pin.sha256})
+    edit_and_check(name, {"weights": pin.weights, "sha256": pin.sha256})
     print_plain(f"{layout.PARAMS}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
 
 

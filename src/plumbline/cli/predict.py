@@ -4,15 +4,20 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
+from plumbline.bundle import strict
 from plumbline.contract import layout
 from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.task import Signature
 from plumbline.process.visible_text import dump_visibly, show_lines
+from plumbline.serving.errors import RequestError
+from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.request_body import parse_body
 from plumbline.terminal.console import out
 from plumbline.terminal.options import (
     ChampionAddress,
@@ -20,9 +25,6 @@ from plumbline.terminal.options import (
     JsonLines,
     parse_inference_params,
 )
-
-if TYPE_CHECKING:
-    from plumbline.contract.task import Task
 
 MAX_COLUMNS, MAX_NUMBERS = 8, 24  # that a table shows
 EXAMPLE = 'plumbline predict "where is my parcel" --param top_k=3'
@@ -58,8 +60,8 @@ def predict(
     params = load_params(layout.PARAMS)
     task = load_task(params.task)
     rows = [line.rstrip("\n") for line in sys.stdin] if values == ["-"] else values
-    columns = _parse_rows(task, rows)
     chosen = parse_inference_params(set_, task.signature.params)
+    request = _parse_rows(task.signature, rows, chosen)
     address = model or f"models:/{params.registry.model}@champion"
     with open_version(address, require_journal=True) as version:
         if version.task != task.name:
@@ -69,7 +71,9 @@ def predict(
             )
         predictor = version.load_predictor()
     try:
-        answers = ask_predictor(predictor, columns, chosen, version.registered.label)
+        answers = ask_predictor(
+            predictor, request.columns, request.params, version.registered.label
+        )
     except ValueError as error:
         raise PlumblineError(str(error)) from None
     _refuse_not_finite(answers, version.registered.label)
@@ -79,7 +83,7 @@ def predict(
             print(dump_visibly(record))
         return
     cells = [_format_record(record, number, save) for number, record in enumerate(records)]
-    _print_cells(next(iter(columns)), rows, cells, version.registered.label)
+    _print_cells(next(iter(request.columns)), rows, cells, version.registered.label)
 
 
 def _refuse_not_finite(answers: Mapping[str, Sequence[Any]], label: str) -> None:
@@ -88,39 +92,22 @@ def _refuse_not_finite(answers: Mapping[str, Sequence[Any]], label: str) -> None
         raise PlumblineError(f"row {row}: {name}: {NOT_FINITE} ({label})")
 
 
-def _parse_rows(task: "Task[Any]", rows: list[str]) -> dict[str, list[Any]]:
-    """The input columns: values of the only required column, or JSON objects of several."""
-    required = [field for field in task.signature.inputs if field.required]
-    if len(required) == 1 and required[0].type == "string":
-        return {required[0].name: list(rows)}
+def _parse_rows(signature: Signature, rows: list[str], params: dict[str, Any]) -> InferenceRequest:
+    """Read the rows as the server does: values of the only required column, or JSON objects."""
+    required = [field for field in signature.inputs if field.required]
+    values: Any = rows
     try:
-        values = [json.loads(row) for row in rows]
+        if len(required) > 1 or required[0].type != "string":
+            values = [strict.parse_json(row) for row in rows]
     except ValueError as error:
-        raise ParamsError(f"a value is not valid JSON ({error})") from None
-    except RecursionError:
-        raise ParamsError("a value is not valid JSON (nested too deeply)") from None
-    if len(required) == 1:
-        return {required[0].name: values}
-    names = _list_common_keys(values)
-    if not names:
-        expected = ", ".join(field.name for field in required)
-        raise ParamsError(f"expected JSON objects with {expected}, all with the same keys")
-    known = [field.name for field in task.signature.inputs]
-    for name in names:
-        if name not in known:
-            raise ParamsError(f"no input is called {name!r}; expected some of {', '.join(known)}")
-    return {name: [value[name] for value in values] for name in names}
-
-
-def _list_common_keys(values: list[Any]) -> list[str]:
-    """The keys that all values have, in one order; none where they differ or are not objects."""
-    if not values or not isinstance(values[0], dict):
-        return []
-    names = list(values[0])
-    for value in values:
-        if not isinstance(value, dict) or list(value) != names:
-            return []
-    return names
+        raise ParamsError(f"a value: {error}") from None
+    inputs = {required[0].name: values} if len(required) == 1 else values
+    body = json.dumps({"inputs": inputs, "params": params}).encode()
+    try:
+        return parse_body(body, "application/json", signature, len(rows))
+    except RequestError as error:
+        names = ", ".join(field.name for field in signature.inputs)
+        raise ParamsError(f"{error.message}; expected values or JSON objects of {names}") from None
 
 
 def _print_cells(column: str, rows: list[str], cells: list[dict[str, str]], title: str) -> None:

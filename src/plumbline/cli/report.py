@@ -64,7 +64,7 @@ def show_report(
         out.print("[yellow]not judged again[/]: ", end="")
         print_plain(doubt)
     summary.print_report(out)
-    done = _read_registration()
+    done = read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
     if done.get("version") and done.get("evidence") == digest_path(layout.EVIDENCE):
         _show_next_steps(done, read_json(layout.EVIDENCE)["champion"])
 
@@ -110,18 +110,6 @@ def _verify_evidence() -> str | None:
         return str(error)
     verify_evidence(evidence, params, load_task(params.task))
     return None
-
-
-def _read_registration() -> dict[str, Any]:
-    """Read what `register` wrote, empty where it wrote nothing; PlumblineError for damage."""
-    if not layout.REGISTRATION.exists():
-        return {}
-    try:
-        return read_json_object(layout.REGISTRATION)
-    except (OSError, ValueError) as error:
-        raise PlumblineError(
-            f"{layout.REGISTRATION}: damaged ({error}); run `dvc repro register`"
-        ) from None
 
 
 def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:

@@ -1,19 +1,11 @@
 """`plumbline serve`: an option for each of the server's settings."""
 
 import inspect
-from dataclasses import MISSING, fields
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
-
-import typer
+from dataclasses import fields
+from typing import Any, get_type_hints
 
 from plumbline.serving.settings import Settings
 
-ModelToFollow = Annotated[
-    str,
-    typer.Argument(
-        help="models:/NAME@ALIAS, followed when the alias moves, or models:/NAME/VERSION."
-    ),
-]
 EXAMPLE = "plumbline serve models:/ticket-router@champion --port 8000"
 
 
@@ -28,19 +20,20 @@ def serve(**options: Any) -> None:
 
 
 def _describe_options() -> inspect.Signature:
-    """Describe the command to typer: the model, and each setting with arguments of an option."""
+    """Describe the command to typer: a parameter for each setting that is annotated with one."""
     hints = get_type_hints(Settings, include_extras=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [inspect.Parameter("model", keyword, annotation=ModelToFollow)]
+    initial = Settings("")
+    parameters: list[inspect.Parameter] = []
     for setting in fields(Settings):
-        hint = hints[setting.name]
-        if get_origin(hint) is Annotated:
-            kind, arguments = get_args(hint)
-            default = [] if setting.default is MISSING else setting.default
-            option = Annotated[kind, typer.Option(**arguments)]  # type: ignore[valid-type]
-            parameters.append(
-                inspect.Parameter(setting.name, keyword, default=default, annotation=option)
+        if hasattr(hints[setting.name], "__metadata__"):
+            default = getattr(initial, setting.name) if parameters else inspect.Parameter.empty
+            parameter = inspect.Parameter(
+                setting.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=default,
+                annotation=hints[setting.name],
             )
+            parameters.append(parameter)
     return inspect.Signature(parameters)
 
 

@@ -7,7 +7,6 @@ import typer
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.steps import announce, show_steps
-from plumbline.process.files import write_aside
 from plumbline.terminal.console import explain_stop, print_lines, print_plain
 
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def tune(
         result = search.search(params, task, candidate, options, print_plain)
     _print_result(result, candidate, "" if apply else ", which --apply writes")
     if apply:
-        edit_checked(candidate, result.proposed, anchor="search")
+        edit_and_check(candidate, result.proposed, anchor="search")
         print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
     else:
         print_plain(f"the same command with --apply writes this into {layout.PARAMS} at once")
@@ -90,29 +89,13 @@ def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:
         print_plain(f"  {key}: {format_scalar(value)}")
 
 
-def edit_checked(candidate: str, values: dict[str, Any], anchor: str = "") -> None:
-    """Write the values; a valid file that they make invalid is put back.
-
-    What was wrong in a file before is printed if it still is.
-    """
+def edit_and_check(candidate: str, values: dict[str, Any], anchor: str = "") -> None:
+    """Write the values into params.yaml; print what is still wrong in it, if anything is."""
+    from plumbline.contract.loading import load_params
     from plumbline.tuning.params_edit import edit_candidate
 
-    before, was_wrong = layout.PARAMS.read_bytes(), _find_problems()
     edit_candidate(layout.PARAMS, candidate, values, anchor)
-    problems = _find_problems()
-    if problems and not was_wrong:
-        with write_aside(layout.PARAMS) as aside:
-            aside.write_bytes(before)
-        raise problems
-    if problems:
-        print_lines(f"still wrong: {problems}")
-
-
-def _find_problems() -> ParamsError | None:
-    from plumbline.contract.loading import load_params
-
     try:
         load_params(layout.PARAMS)
     except ParamsError as error:
-        return error
-    return None
+        print_lines(f"still wrong: {error}")

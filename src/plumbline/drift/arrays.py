@@ -1,7 +1,6 @@
-"""Columns of arrays as columns of numbers: measures of a signal, or shares of frequent values."""
+"""Columns of arrays as columns of numbers, measures of a signal, or of texts of symbols."""
 
 import json
-from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +14,7 @@ MEASURES: dict[str, Callable[[np.ndarray], Any]] = {
     "standard deviation": np.std,
     "length": np.size,
 }
-MAX_VALUES = 20  # whole numbers that take no more values are symbols; of texts, so many are counted
-OTHER = "any other value"
+MAX_VALUES = 20  # whole numbers that take no more values are symbols
 
 
 def find_array_columns(table: "pd.DataFrame") -> list[str]:
@@ -24,40 +22,33 @@ def find_array_columns(table: "pd.DataFrame") -> list[str]:
     return [str(name) for name in table.columns if table[name].map(_is_array).any()]
 
 
-def find_values(table: "pd.DataFrame", columns: list[str]) -> dict[str, list[Any]]:
-    """The most frequent items of each of `columns` that holds texts or few whole numbers.
+def find_symbol_columns(table: "pd.DataFrame", columns: list[str]) -> list[str]:
+    """Those of `columns` whose items are texts, or whole numbers that take few values.
 
     Mean and deviation do not exist for texts, and do not see that a symbol becomes another one.
     """
-    values: dict[str, list[Any]] = {}
+    found = []
     for name in columns:
-        counts: Counter[Any] = Counter()
-        for value in table[name]:
-            counts.update(_read_items(value))
-        items = list(counts)
-        is_text = bool(items) and all(isinstance(item, str) for item in items)
-        if is_text or (0 < len(items) <= MAX_VALUES and all(_is_whole(item) for item in items)):
-            frequent = sorted(items, key=lambda item: (-counts[item], item))
-            values[name] = frequent[:MAX_VALUES]
-    return values
+        items = {item for value in table[name] for item in _read_items(value)}
+        is_text = all(isinstance(item, str) for item in items)
+        if items and (is_text or (len(items) <= MAX_VALUES and all(map(_is_whole, items)))):
+            found.append(name)
+    return found
 
 
-def measure_arrays(
-    table: "pd.DataFrame", columns: list[str], values: dict[str, list[Any]]
-) -> "pd.DataFrame":
+def measure_arrays(table: "pd.DataFrame", columns: list[str], symbols: list[str]) -> "pd.DataFrame":
     """The table with columns of numbers in place of each of `columns`; NaN for no array.
 
-    For a column in `values`, the share of each value in the array, of all others, and its length;
-    else mean, standard deviation and length. An array may also be given as JSON text, as in a log
-    of requests.
+    An array becomes its mean, standard deviation and length; one of `symbols` a text, in which they
+    are the words. It may also be given as JSON text, as in a log of requests.
     """
     measured = table.drop(columns=columns)
     for name in columns:
-        if name in values:
-            rows = [_measure_shares(value, values[name]) for value in table[name]]
-        else:
-            rows = [_measure_numbers(value) for value in table[name]]
-        for what in rows[0] if rows else ():
+        if name in symbols:
+            measured[name] = table[name].map(_join_symbols)
+            continue
+        rows = [_measure_numbers(value) for value in table[name]]
+        for what in MEASURES:
             measured[f"{name} {what}"] = [row[what] for row in rows]
     return measured
 
@@ -69,17 +60,9 @@ def _measure_numbers(value: Any) -> dict[str, float]:
     return {what: float(measure(array)) for what, measure in MEASURES.items()}
 
 
-def _measure_shares(value: Any, frequent: list[Any]) -> dict[str, float]:
-    """The share of each frequent item in the array, of all others, and the length."""
-    items = _read_items(value)
-    names = [f"share of {item}" for item in frequent]
-    if not items:
-        return dict.fromkeys([*names, f"share of {OTHER}", "length"], np.nan)
-    counts = Counter(items)
-    shares = [counts[item] / len(items) for item in frequent]
-    other = (len(items) - sum(counts[item] for item in frequent)) / len(items)
-    measured = dict(zip(names, shares, strict=True))
-    return measured | {f"share of {OTHER}": other, "length": float(len(items))}
+def _join_symbols(value: Any) -> str | None:
+    words = [item if isinstance(item, str) else f"{item:g}" for item in _read_items(value)]
+    return " ".join(words) or None
 
 
 def _read_items(value: Any) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import BundleError, ParamsError
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import MAX_WINDOW_ROWS, Drift, Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.drift import decision, statistical_tests, window
@@ -17,7 +17,6 @@ from plumbline.drift.window import RowWindow
 from plumbline.process.files import write_aside, write_json
 from plumbline.registry import promotion
 from plumbline.registry.reader import find_version
-from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.reporting import html
 from plumbline.scoring.scorer import describe_model
@@ -32,14 +31,8 @@ def check_drift(
     true answers. With `record` the result is written to the journal and earlier checks count.
     Raises ParamsError where there is no column `label`, DataError where `current` cannot be read.
     """
-    champion = VerifiedModelCache(address).fetch_latest_or_kept()
     version = find_version(address)  # of a champion, its evidence is that of the decision on it
-    if version.number != champion.version:  # the alias moved meanwhile
-        version = find_version(f"models:/{champion.name}/{champion.version}")
-    if version.tags.get(BUNDLE_TAG) != champion.bundle:
-        raise BundleError(
-            f"{version.label}: its bundle was exchanged while it was fetched; do not use it"
-        )
+    champion = VerifiedModelCache(f"models:/{version.name}/{version.number}").fetch_latest()
     reference = window.load_reference(version)
     since = None
     log = window.digest_log(current)

@@ -47,9 +47,9 @@ def compare_tables(
     """
     shared = [str(name) for name in reference.columns if name in current.columns]
     signals = arrays.find_array_columns(reference[shared])
-    values = arrays.find_values(reference, signals)
-    reference = arrays.measure_arrays(reference[shared], signals, values)
-    current = arrays.measure_arrays(current[shared], signals, values)
+    symbols = arrays.find_symbol_columns(reference, signals)
+    reference = arrays.measure_arrays(reference[shared], signals, symbols)
+    current = arrays.measure_arrays(current[shared], signals, symbols)
     tests: list[DriftTest] = []
     for name in reference.columns:
         if not _is_number(reference[name]):  # the same text, whichever file format it came from

@@ -39,7 +39,8 @@ class TemplateRecord:
     version: str
     wheel: Path  # in the repository
     sha256: str
-    answers: dict[str, Any]  # in the words of that version
+    written: dict[str, Any]  # the answers, in the words of that version
+    answers: InitAnswers
 
 
 def write_record(folder: Path, version: str, wheel: Path, answers: InitAnswers) -> None:
@@ -58,8 +59,13 @@ def read_record(folder: Path) -> TemplateRecord:
     path = folder / RECORD
     try:
         content = read_json(path)
+        written = content["answers"]
         return TemplateRecord(
-            str(content["plumbline"]), Path(content["wheel"]), content["sha256"], content["answers"]
+            str(content["plumbline"]),
+            Path(content["wheel"]),
+            content["sha256"],
+            written,
+            InitAnswers(**written),
         )
     except FileNotFoundError:
         raise PlumblineError(

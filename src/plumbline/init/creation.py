@@ -12,12 +12,13 @@ from tempfile import TemporaryDirectory
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.task_packages import find_task_package
 from plumbline.init.answers import InitAnswers
-from plumbline.init.git import call_git, try_git
+from plumbline.init.git import call_git
 from plumbline.init.proposal import Proposal
 from plumbline.init.rendering import render_repository
 from plumbline.init.survey import FileSurvey, inspect_file
 from plumbline.init.wheel import write_wheel
 from plumbline.process import leftovers
+from plumbline.process.lineage import run_git
 
 RAW = Path("data/raw")
 UNUSUAL = re.compile(r"[^\w.-]+")
@@ -139,5 +140,5 @@ def _commit(target: Path) -> None:
     call_git(target, "init", "--quiet", "--initial-branch", "main")
     call_git(target, "add", "--all", "--force")  # a user's own list of ignored files does not count
     message = ("commit", "--quiet", "--message", "Begin with plumbline init")
-    if try_git(target, *message).returncode:  # git may not know who commits
+    if run_git("-C", str(target), *message).returncode:  # git may not know who commits
         call_git(target, *NO_IDENTITY, *message)

@@ -55,7 +55,6 @@ class FileSurvey:
     label_sets: Counter[tuple[str, ...]]  # rows of each set of labels, of one each where they are
     lengths: list[int]  # words and punctuation marks of each text, ascending
     english: float  # share of words that are English function words
-    num_decoded: int  # rows with bytes that are not UTF-8
 
     @property
     def has_label_sets(self) -> bool:
@@ -111,7 +110,6 @@ def inspect_file(
         _count_label_sets(columns, names, separator or None),
         sorted(len(WORD.findall(value)) for value in texts),
         _measure_english(texts),
-        sum(row.decoded for row in columns.rows),
     )
 
 

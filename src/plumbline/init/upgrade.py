@@ -21,13 +21,12 @@ from tempfile import TemporaryDirectory
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.loading import load_params
-from plumbline.init.answers import RECORD, InitAnswers, TemplateRecord, read_record
-from plumbline.init.git import call_git, try_git
+from plumbline.init.answers import RECORD, TemplateRecord, read_record
+from plumbline.init.git import call_git
 from plumbline.init.rendering import render_repository
 from plumbline.init.repository_files import find_root, list_parts
 from plumbline.init.wheel import digest_contents, write_wheel
 from plumbline.process.files import digest_path
-from plumbline.process.lineage import REFUSED_OWNER
 
 MOST_CONFLICTS = 127  # that `git merge-file` returns; it fails with more than that
 
@@ -53,7 +52,7 @@ def upgrade_repository(folder: Path, *, check: bool = False, parts: Sequence[str
     record = read_record(folder)
     _require_clean(folder)
     old_wheel = _require_wheel(folder, record)
-    answers = _read_answers(record, folder)
+    answers = record.answers
     result = Upgrade(record.version, version("plumbline"))
     with TemporaryDirectory() as name:
         scratch = Path(name)
@@ -75,16 +74,6 @@ def upgrade_repository(folder: Path, *, check: bool = False, parts: Sequence[str
     return result
 
 
-def _read_answers(record: TemplateRecord, folder: Path) -> InitAnswers:
-    try:
-        return InitAnswers(**record.answers)
-    except TypeError as error:  # a key that is missing, or that this version does not know
-        raise PlumblineError(
-            f"{folder / RECORD}: answers: not what plumbline wrote ({error}); "
-            f"`git log -- {RECORD}` finds it"
-        ) from None
-
-
 def _require_parts(parts: Sequence[str], is_same: bool, result: Upgrade) -> None:
     known = list_parts(find_root())
     for part in parts:
@@ -99,18 +88,11 @@ def _require_parts(parts: Sequence[str], is_same: bool, result: Upgrade) -> None
 
 def _require_clean(folder: Path) -> None:
     """Refuse a folder inside a git repository, and changes that are not committed."""
-    top = try_git(folder, "rev-parse", "--show-toplevel")
-    if REFUSED_OWNER in top.stderr:
+    top = call_git(folder, "rev-parse", "--show-toplevel")
+    if Path(top).resolve() != folder.resolve():
         raise PlumblineError(
-            f"{folder.absolute()} belongs to another user, so git refuses it; "
-            f"run `git config --global --add safe.directory {folder.absolute()}`"
-        )
-    if top.returncode:
-        raise PlumblineError(f"{folder.absolute()}: no git repository; run `git init` and commit")
-    if Path(top.stdout.strip()).resolve() != folder.resolve():
-        raise PlumblineError(
-            f"{folder.absolute()}: not the top of its git repository, which is "
-            f"{top.stdout.strip()}; a repository by `plumbline init` has to be one of its own"
+            f"{folder.absolute()}: not the top of its git repository, which is {top}; a repository "
+            "by `plumbline init` has to be one of its own"
         )
     changed = call_git(folder, "status", "--porcelain", "--untracked-files=no")
     if changed:
@@ -139,7 +121,7 @@ def _render_older(wheel: Path, record: TemplateRecord, target: Path, site: Path)
     command = [sys.executable, "-P", "-m", "plumbline.init.rendering", str(target)]
     done = subprocess.run(
         [*command, str(wheel.absolute())],
-        input=json.dumps(record.answers),
+        input=json.dumps(record.written),
         env={**os.environ, "PYTHONPATH": str(site)},
         cwd=target,
         capture_output=True,
@@ -177,21 +159,13 @@ def _merge_file(
         return
     before = old / path if base is not None else Path(os.devnull)
     sides = [str(side) for side in (folder / path, before, new / path)]
-    labels = ["-L", "yours", "-L", result.old, "-L", result.new]
-    done = _call_merge(*labels, *sides)
-    if done.returncode and path.suffix == ".lock":
-        done = _call_merge("--theirs", *sides)
-        result.notes[name] = "of lines that both changed, the new ones: add your packages again"
+    command = ["git", "merge-file", "-p", "-L", "yours", "-L", result.old, "-L", result.new]
+    done = subprocess.run([*command, *sides], capture_output=True, check=False)
     if done.returncode > MOST_CONFLICTS:
         raise PlumblineError(f"{name}: not text, and yours differs; move it away")
     (merged / path).write_bytes(done.stdout)
     if done.returncode:
         result.conflicts.append(name)
-
-
-def _call_merge(*arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = ["git", "merge-file", "-p", *arguments]
-    return subprocess.run(command, capture_output=True, check=False)
 
 
 def _read(path: Path) -> bytes | None:

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib import metadata
 from pathlib import Path
@@ -179,29 +179,10 @@ async def _answer(
     *,
     is_version_named: bool = False,
 ) -> Answer:
-    asked = router.answer(parsed, is_version_named=is_version_named)
-    answer = await _await_with_client(request, asked)
+    answer = await router.answer(parsed, is_version_named=is_version_named)
     LATENCY.labels(answer.variant).observe(answer.seconds)
     request.app.state.log.add(parsed, answer, request.scope[REQUEST_ID])
     return answer
-
-
-async def _await_with_client(request: Request, asked: Coroutine[Any, Any, Answer]) -> Answer:
-    """Await the answer, and drop what was asked if the client disconnects before."""
-
-    async def watch_client() -> None:
-        await request.receive()  # the body was read: nothing else comes
-        waiting.reschedule(asyncio.get_running_loop().time())
-
-    try:
-        async with asyncio.timeout(None) as waiting:
-            watcher = asyncio.create_task(watch_client())
-            try:
-                return await asked
-            finally:
-                watcher.cancel()
-    except TimeoutError:
-        raise RequestError(400, "DISCONNECTED", "the client disconnected") from None
 
 
 def _require_model(router: TrafficRouter, name: str, version: str | None) -> LoadedModel:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
 
 from plumbline.contract.task import Predictor
 from plumbline.serving import metrics
@@ -30,11 +29,6 @@ class QueuedRequest:
     request: InferenceRequest
     answer: "asyncio.Future[Columns]"
     since: float = field(default_factory=time.monotonic)
-
-    @property
-    def params(self) -> tuple[Any, ...]:
-        """The parameters, which all requests of a batch share."""
-        return tuple(self.request.params.items())
 
 
 Outcome = tuple[QueuedRequest, Columns | BaseException]
@@ -125,7 +119,7 @@ class Batcher:
         """Take the longest run of requests with the same parameters that fits into a batch."""
         batch = [self._queue.popleft()]
         num_rows = batch[0].request.num_rows
-        while self._queue and self._queue[0].params == batch[0].params:
+        while self._queue and self._queue[0].request.params == batch[0].request.params:
             if num_rows + self._queue[0].request.num_rows > self._limits.batch_rows:
                 break
             batch.append(self._queue.popleft())

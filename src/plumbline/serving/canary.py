@@ -7,14 +7,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from plumbline.contract.answers import count_differing_rows
-from plumbline.contract.errors import (
-    AbsentVersionError,
-    BundleError,
-    EvidenceError,
-    ParamsError,
-    PlumblineError,
-    RefusedError,
-)
+from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.registry import journal
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -48,7 +41,6 @@ class CanarySlot:
         self._model: LoadedModel | None = None
         self._trial = Trial(1.0)
         self._due: Decision | None = None  # a return that the journal does not have yet
-        self._problem = ""  # why, as it was logged last
 
     def draw(self) -> LoadedModel | None:
         """Return the canary for its share of the requests; None for all others."""
@@ -93,22 +85,6 @@ class CanarySlot:
         self._run_in_background(self._compare(canary, request, columns))
         return Answer(columns, canary.cached, "canary", seconds)
 
-    async def follow_journal(self) -> None:
-        """Stop a canary that another server returned, or that may not answer for another reason.
-
-        While registry or journal are unreachable the trial goes on.
-        """
-        await self.record_return()
-        canary = self._model
-        if canary is None:
-            return
-        try:
-            await asyncio.to_thread(self._cache.fetch_version, canary.cached.version)
-        except (AbsentVersionError, RefusedError, BundleError, EvidenceError) as error:
-            self.stop(f"taken out of service: {error}")
-        except Exception as error:  # noqa: BLE001  such as an unreachable registry
-            log.debug("canary: stays in service: %s", describe_error(error))
-
     def stop(self, problem: str) -> None:
         """Take the canary, if there is one, out of service: the champion answers from now on."""
         canary, self._model = self._model, None
@@ -129,10 +105,7 @@ class CanarySlot:
         try:
             await asyncio.to_thread(_append_to_journal, decision)
         except (PlumblineError, OSError) as error:
-            problem = f"the return of the canary is not in the journal yet: {error}"
-            if problem != self._problem:
-                log.warning("%s", problem)
-            self._problem = problem
+            log.warning("the return of the canary is not in the journal yet: %s", error)
         else:
             self._due = None
 

@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from plumbline.contract.errors import BundleError, ParamsError
-from plumbline.registry.reader.addresses import BUNDLE_TAG
+from plumbline.contract.errors import ParamsError
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.registry.reader.versions import find_version
@@ -27,16 +26,13 @@ def find_disagreement_limit(
     """Find the limit for a canary beside this champion.
 
     ParamsError where the canary is this champion, or where no option gives a limit and its
-    evidence is not about this champion; RegistryError or BundleError where it cannot be read.
+    evidence is not about this champion; RegistryError where it cannot be read.
     """
     if tried.version == champion.version:
         raise ParamsError(f"--canary {tried.version}: that version is the champion")
     if settings.limits.max_disagreement:
         return DisagreementLimit(settings.limits.max_disagreement, "--limit max_disagreement")
-    version = find_version(f"models:/{tried.name}/{tried.version}")
-    evidence = read_evidence(version)
-    if version.tags[BUNDLE_TAG] != tried.bundle:
-        raise BundleError(f"{version.label}: has another bundle by now; start the server again")
+    evidence = read_evidence(find_version(f"models:/{tried.name}/{tried.version}"))
     compared = evidence.get("champion") or {}
     if compared.get("bundle") != champion.bundle or "disagreement" not in compared:
         raise ParamsError(

@@ -3,8 +3,6 @@
 import hmac
 import re
 import secrets
-import signal
-from types import FrameType
 
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -41,11 +39,6 @@ class AccessRules:
 
         Health routes are answered under any name: a pod is called by its address.
         """
-        if "content-length" in headers and "transfer-encoding" in headers:
-            # A proxy before this server may take the other one: where the request ends is unclear.
-            raise RequestError(
-                400, "TWO_LENGTHS", "send Content-Length or Transfer-Encoding, not both"
-            )
         is_health = is_health_path(path)
         if not is_health and headers.get("host", "").lower() not in self._hosts:
             raise RequestError(
@@ -75,23 +68,10 @@ class GuardMiddleware:
         self._app = app
         self._access = access
         self._router = router
-        self._ends = False
-
-    def _note_end(self) -> None:
-        """Remember that the server ends, whoever else handles the signal."""
-        handle = signal.getsignal(signal.SIGTERM)
-
-        def end(number: int, frame: FrameType | None) -> None:
-            self._ends = True
-            if callable(handle):
-                handle(number, frame)
-
-        signal.signal(signal.SIGTERM, end)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse the request, or pass it on; add the headers that every response carries."""
         if scope["type"] != "http":
-            self._note_end()  # uvicorn has set its handler, and starts the application
             await self._app(scope, receive, send)
             return
 
@@ -106,8 +86,6 @@ class GuardMiddleware:
         async def send_counted(message: Message) -> None:
             if message["type"] == "http.response.start":
                 own_headers = [*EXTRA_HEADERS, (b"x-request-id", request_id.encode())]
-                if self._ends:  # h11 closes the connection, and does not announce it
-                    own_headers.append((b"connection", b"close"))
                 message["headers"] = [*message.get("headers", []), *own_headers]
                 route = getattr(passed.get("route"), "path", "?")
                 metrics.REQUESTS.labels(route, message["status"]).inc()

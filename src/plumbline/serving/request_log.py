@@ -1,24 +1,23 @@
 """A sampled log of requests and answers in Parquet, which `plumbline drift` reads."""
 
 import importlib
+import io
+import json
 import logging
 import random
 import secrets
 import sys
 import threading
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
-from plumbline.serving.log_file import Row, encode_rows
 from plumbline.serving.settings import Settings
 from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
@@ -27,6 +26,7 @@ FLUSH_ROWS = 1000
 FLUSH_BYTES = 8 << 20
 MAX_BYTES = 64 << 20  # if more wait, the disk is too slow, and rows are left out
 MAX_FILES = 10_000  # of a folder; the oldest are deleted
+Row = dict[str, Any]
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class RequestLog:
             for name, values in answer.columns.items():
                 row[f"output.{name}"] = values[number]
             rows.append(row)
-        num_bytes = sum(map(_measure_bytes, rows))
+        num_bytes = sum(sys.getsizeof(repr(row)) for row in rows)
         with self._lock:
             self._waiting.append((rows, num_bytes))
             self._num_rows += len(rows)
@@ -127,27 +127,24 @@ class RequestLog:
 
 def _redact_rows(rows: list[Row], redact: Redact) -> list[Row]:
     """Return what `redact` keeps; a row with which it fails is not written at all."""
-    kept, problems = [], []
+    kept, errors = [], []
     for row in rows:
         try:
-            redacted: object = redact(dict(row))  # whatever it says that it returns
-        except Exception as error:  # noqa: BLE001  the user's own code
-            problems.append(_locate(error))
-            continue
-        if isinstance(redacted, dict):
-            kept.append(redacted)
-        elif redacted is not None:
-            problems.append(f"returned {type(redacted).__name__}, expected dict")
-    if problems:
-        metrics.LOST_LOG_ROWS.labels("redact").inc(len(problems))
-        log.warning("--redact failed (%s): %d rows are not logged", problems[0], len(problems))
+            redacted = redact(dict(row))
+            if redacted is not None:
+                kept.append(dict(redacted))
+        except Exception as error:  # noqa: BLE001  the user's own code; its text may quote the row
+            errors.append(type(error).__name__)
+    if errors:
+        metrics.LOST_LOG_ROWS.labels("redact").inc(len(errors))
+        log.warning("--redact failed (%s): %d rows are not logged", errors[0], len(errors))
     return kept
 
 
 def _write_file(rows: list[Row], folder: RequestFolder) -> None:
     """Write a file; rows are lost where the disk is full, or a column has values of two types."""
     try:
-        folder.write(_name_file, encode_rows(rows))
+        folder.write(_name_file, _encode_rows(rows))
     except Exception as error:  # noqa: BLE001  its text may quote a row
         metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
         reason = getattr(error, "strerror", None) or type(error).__name__
@@ -158,14 +155,27 @@ def _write_file(rows: list[Row], folder: RequestFolder) -> None:
         delete_outdated(folder, MAX_FILES)
 
 
-def _measure_bytes(value: Any) -> int:
-    """Measure the memory of a JSON value; what it holds twice counts twice."""
-    size = sys.getsizeof(value)
-    if isinstance(value, dict):
-        return size + sum(map(_measure_bytes, [*value, *value.values()]))
-    if isinstance(value, list):
-        return size + sum(map(_measure_bytes, value))
-    return size
+def _encode_rows(rows: list[Row]) -> bytes:
+    """Encode rows as a Parquet file with the columns of all of them; what a row lacks is null.
+
+    Raises whatever pyarrow does where the values of a column differ in type.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = io.BytesIO()
+    pq.write_table(pa.Table.from_pydict(_gather_columns(rows)), content)
+    return content.getvalue()
+
+
+def _gather_columns(rows: list[Row]) -> dict[str, list[Any]]:
+    """Turn rows into columns; lists and objects become JSON text."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: [_encode_nested(row.get(name)) for row in rows] for name in names}
+
+
+def _encode_nested(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
 def _name_file() -> str:
@@ -201,9 +211,3 @@ def load_redaction(name: str | None) -> Redact | None:
             f"--redact {name}: {error}; expected MODULE:FUNCTION that can be imported"
         ) from None
     return redact
-
-
-def _locate(error: Exception) -> str:
-    """Say where code failed, without its message, which may quote the row."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} in {Path(last.filename).name}, line {last.lineno}"

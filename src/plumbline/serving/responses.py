@@ -17,7 +17,6 @@ from plumbline.serving.strict_json import encode_json
 ERROR_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 RETRY = {"retry-after": "1"}
 MORE_HEADERS = {401: {"www-authenticate": "Bearer"}, 429: RETRY, 503: RETRY}
-CLOSING = ("BODY_TIMEOUT", "TWO_LENGTHS")  # the rest of the request is unclear
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -67,8 +66,8 @@ def make_error_response(error: RequestError) -> Response:
     """Return the JSON that the client gets: MLflow's read `message`, the others `error`."""
     content = {"error_code": error.code, "message": error.message, "error": error.message}
     headers = dict(MORE_HEADERS.get(error.status, {}))
-    if error.code in CLOSING:
-        headers["connection"] = "close"
+    if error.code == "BODY_TIMEOUT":
+        headers["connection"] = "close"  # the rest of the request may still come
     return Response(json.dumps(content), error.status, headers, "application/json")
 
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
@@ -83,19 +84,15 @@ def _fetch_versions(settings: Settings) -> None:
         limit = find_disagreement_limit(settings, canary, champion)
     for routes in load_extensions("plumbline.routes"):
         routes.check(settings, champion)
-    _print_line(
+    typer.echo(
         f"{champion.name} version {champion.version} ({champion.bundle[:12]}) at "
         f"http://{settings.host}:{settings.port}; Ctrl-C stops it"
     )
     if limit:
-        _print_line(
+        typer.echo(
             f"canary: it may differ from the champion on {limit.share:.1%} of the rows "
             f"({limit.reason})"
         )
-
-
-def _print_line(text: str) -> None:
-    print(text, flush=True)  # noqa: T201  for a person
 
 
 def _make_config(settings: Settings) -> uvicorn.Config:

@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
+import typer
+
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.suggestion import suggest_nearest
 
@@ -42,87 +44,88 @@ class Canary:
 
 @dataclass(frozen=True)
 class Settings:
-    """One server. ParamsError if the settings do not fit together.
+    """One server. ParamsError if the settings do not fit together."""
 
-    The annotation of a field has the arguments of its `typer.Option`.
-    """
-
-    model: str  # models:/NAME@ALIAS or models:/NAME/VERSION
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="models:/NAME@ALIAS, followed when the alias moves, or models:/NAME/VERSION."
+        ),
+    ]
     host: Annotated[
         str,
-        {"help": "The address to listen on; other than loopback only with --token-file."},
+        typer.Option(help="The address to listen on; other than loopback only with --token-file."),
     ] = "127.0.0.1"
-    port: Annotated[int, {"help": "The port to listen on.", "min": 1, "max": 65535}] = 8000
+    port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000
     workers: Annotated[
-        int, {"help": "Number of processes, each with the model.", "min": 1, "max": 64}
+        int, typer.Option(help="Number of processes, each with the model.", min=1, max=64)
     ] = 1
     token_file: Annotated[
         Path | None,
-        {
-            "help": "A file with the bearer token that requests must carry.",
-            "show_default": "no token",
-        },
+        typer.Option(
+            help="A file with the bearer token that requests must carry.",
+            show_default="no token",
+        ),
     ] = None
     allowed_host: Annotated[
         list[str],
-        {
-            "help": "A host name that requests may use besides --host and localhost. May be "
-            "repeated.",
-            "show_default": "no other name",
-        },
+        typer.Option(
+            help="A host name that requests may use besides --host and localhost. May be repeated.",
+            show_default="no other name",
+        ),
     ] = field(default_factory=list)
     canary: Annotated[
         str,
-        {
-            "help": "VERSION=SHARE, such as 7=5%: this version answers that share of the "
+        typer.Option(
+            help="VERSION=SHARE, such as 7=5%: this version answers that share of the "
             "requests, until it does worse than the champion.",
-            "show_default": "no canary",
-        },
+            show_default="no canary",
+        ),
     ] = ""
     shadow: Annotated[
         str,
-        {
-            "help": "A version that also gets every request; its answers are only compared.",
-            "show_default": "no shadow",
-        },
+        typer.Option(
+            help="A version that also gets every request; its answers are only compared.",
+            show_default="no shadow",
+        ),
     ] = ""
     log_folder: Annotated[
         str | None,
-        {
-            "help": "The folder, or the address such as s3://bucket/requests, to which requests "
+        typer.Option(
+            help="The folder, or the address such as s3://bucket/requests, to which requests "
             "and answers are logged as Parquet.",
-            "show_default": "no log",
-        },
+            show_default="no log",
+        ),
     ] = None
     redact: Annotated[
         str | None,
-        {
-            "help": "MODULE:FUNCTION that gets each row before it is logged and returns what may "
+        typer.Option(
+            help="MODULE:FUNCTION that gets each row before it is logged and returns what may "
             "be kept.",
-            "show_default": "rows are logged as they are",
-        },
+            show_default="rows are logged as they are",
+        ),
     ] = None
     agents: Annotated[
         Path | None,
-        {
-            "help": "agents.yaml of a policy: adds the route /consult, which asks its agents.",
-            "show_default": "no such route",
-        },
+        typer.Option(
+            help="agents.yaml of a policy: adds the route /consult, which asks its agents.",
+            show_default="no such route",
+        ),
     ] = None
     records: Annotated[
         Path | None,
-        {
-            "help": "With --agents: the file to which every answer of an agent is appended.",
-            "show_default": "no records",
-        },
+        typer.Option(
+            help="With --agents: the file to which every answer of an agent is appended.",
+            show_default="no records",
+        ),
     ] = None
     limit: Annotated[
         list[str],
-        {
-            "help": "NAME=VALUE, such as queue_rows=64 or deadline_s=5: one of the limits that "
+        typer.Option(
+            help="NAME=VALUE, such as queue_rows=64 or deadline_s=5: one of the limits that "
             "`plumbline docs server` lists. May be repeated.",
-            "show_default": "the limits there",
-        },
+            show_default="the limits there",
+        ),
     ] = field(default_factory=list)
     cache: Path | None = None
     state: Path | None = None  # a folder that the workers share while the server runs

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ELSEWHERE = "LINE_ELSEWHERE"  # set: this machine computes otherwise than the one that evaluated
 EXITS = "LINE_EXITS"  # set: the code ends the process that loads it
-SLOW, NAN, RAISES, HANGS, DIES, SLOWER, WAITS, REJECTS, QUITS = map(float, range(1001, 1010))
+SLOW, NAN, RAISES, HANGS, DIES, WAITS, REJECTS, QUITS = map(float, range(1001, 1009))
 WAITS_FILE, GO_FILE = "waits", "go"  # where the server runs
 
 
@@ -20,8 +20,6 @@ class Moody:
     def predict(self, columns, **params):
         if SLOW in columns["x"]:
             time.sleep(0.5)
-        if SLOWER in columns["x"]:
-            time.sleep(5)
         if WAITS in columns["x"]:
             Path(WAITS_FILE).touch()
             while not Path(GO_FILE).exists():
