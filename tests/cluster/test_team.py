@@ -6,10 +6,12 @@ and served, as docs/how-to/images.md says.
 
 import json
 import re
+import secrets
 import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ MODEL = "line"
 SERVERS = (8000, 8001)  # their ports,
 BOTH = 8080  # and that of the balancer
 MONITORING = 9090
+CANARY = f"canary-{secrets.token_hex(16)}"
 PAUSE_S = 0.05
 REQUEST = {"inputs": {"x": [0.5]}}  # of the line task, whose answer is about 2
 
@@ -42,12 +45,13 @@ class Team(Services):
         stand_ins = [CLUSTER / "standins.yaml"] if IMAGE_TOOLS.exists() else []
         shipped = checkout.path / "docker/compose.yaml"
         super().__init__(checkout, shipped, CLUSTER / "team.yaml", *stand_ins)
-        self._token = ""
+        self.token = ""
 
     def start(self, model: str) -> None:
         """Make passwords and images; start all services."""
         run("bash", str(self.path / "docker/secrets.sh"))
-        self._token = (self.path / "docker/secrets/token").read_text()
+        (self.path / "src/.env").write_text(CANARY)
+        self.token = (self.path / "docker/secrets/token").read_text()
         settings = self.path / "docker/.env"
         chosen = re.sub("MODEL=.*", f"MODEL={model}", settings.read_text())
         settings.write_text(f"{chosen}USER_ID={USER_ID}\n")
@@ -64,7 +68,7 @@ class Team(Services):
     def ask(self, port: int, path: str = "/invocations", body: object = None) -> Any:
         """Ask a server or the balancer; raises OSError for another status than 200."""
         headers = {
-            "Authorization": f"Bearer {self._token}",
+            "Authorization": f"Bearer {self.token}",
             "Content-Type": "application/json",
             "Host": "serve",  # servers refuse the name of a port that is not theirs
         }
@@ -138,6 +142,24 @@ def test_what_a_container_trained_is_registered_promoted_and_served(team: Team) 
     assert "promote" in read_journal(team)
     answer = team.ask(BOTH, body=REQUEST)["predictions"][0]["y"]
     assert answer == pytest.approx(2.0, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("name", "held"), [("serve", "class VerifiedModelCache"), ("train", "[build-system]")]
+)
+def test_an_image_runs_as_nobody_and_holds_no_secret(
+    team: Team, name: str, held: str, tmp_path: Path
+) -> None:
+    image, archive = f"plumbline-{name}", tmp_path / "files.tar"
+    asked = ("docker", "image", "inspect", "--format", "{{.Config.User}}", image)
+    assert run(*asked).strip() == "10001:10001"
+    container = run("docker", "create", image).split()[0]
+    run("docker", "export", "--output", str(archive), container)
+    run("docker", "rm", container)
+    content = archive.read_bytes() + run("docker", "history", "--no-trunc", image).encode()
+    assert held.encode() in content  # it can be searched
+    for secret in (team.token, CANARY):
+        assert secret.encode() not in content
 
 
 def test_prometheus_reads_the_metrics(team: Team) -> None:

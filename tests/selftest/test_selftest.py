@@ -70,22 +70,6 @@ def test_some_can_be_picked_by_name_or_gate() -> None:
         selftest.select_faults(TASK, "budgets")
 
 
-@pytest.mark.parametrize(
-    ("before", "until", "expected"),
-    [
-        ("start", "validate", ["start", "ingest", "validate"]),
-        ("train", "register", ["train", "evaluate", "register"]),
-        ("register", "register", ["register"]),
-        ("promote", "register", ["promote"]),
-        ("load", "load", ["load"]),
-    ],
-)
-def test_commands_run_from_the_plant_on(before: str, until: str, expected: list[str]) -> None:
-    fault = Fault("x", "none", "pass", plant_nothing, before, until)  # type: ignore[arg-type]
-    assert list(commands.list_commands(fault)) == expected
-    assert states.find_state(fault) in states.STATES
-
-
 @pytest.fixture
 def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout with params.yaml and no data."""
@@ -126,34 +110,6 @@ def test_an_error_must_have_the_expected_words(
     assert inject(plant_nothing, "digest", "error").failed == ("the digest differs",)
     assert not inject(plant_nothing, "symlink", "error").caught
     assert not inject(plant_nothing, "none", "pass").caught
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_fault_that_moves_an_alias_is_not_caught_by_an_error(
-    empty: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def move(command: str) -> None:
-        monkeypatch.setattr(injection, "_read_aliases", lambda: {"champion": "2"})
-        raise BundleError("the digest differs")
-
-    monkeypatch.setattr(injection, "_read_aliases", lambda: {"champion": "1"})
-    monkeypatch.setattr(commands, "run_command", move)
-    assert not inject(plant_nothing, "digest", "error").caught
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_copy_has_a_registry_of_its_own(empty: Path, tmp_path: Path) -> None:
-    from plumbline.registry import model_versions
-
-    with fixture.enter_checkout(empty):
-        client = model_versions.connect_registry()
-        client.create_run(client.create_experiment("e"))
-    copy = fixture.copy_fixture(empty, tmp_path / "copy")
-    with fixture.enter_checkout(copy):
-        client = model_versions.connect_registry()
-        (run,) = client.search_runs([client.get_experiment_by_name("e").experiment_id])
-    assert str(copy) in run.info.artifact_uri
-    assert str(empty) not in run.info.artifact_uri
 
 
 def show(

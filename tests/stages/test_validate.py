@@ -19,6 +19,7 @@ from plumbline.stages.validate import validate
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 
+ADJECTIVES = ["old", "new", "big", "fine", "odd", "tall", "wide", "calm", "warm", "cold"]
 TOPICS = {
     "colour": ["red", "blue", "green", "black", "white"],
     "number": ["one", "two", "three", "four", "five"],
@@ -33,7 +34,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f"the {adjective} {noun} looks {word} {ending},{label}"
         for label, words in TOPICS.items()
         for word in words
-        for adjective in (
+        for adjective in [
             "old",
             "new",
             "big",
@@ -44,7 +45,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "calm",
             "warm",
             "cold",
-        )
+        ]
         for noun in ("house", "boat", "lamp", "road", "tree")
         for ending in ["today"]
     ]
@@ -203,38 +204,6 @@ def test_the_page_stands_alone_and_no_text_in_it_is_markup(source: Path) -> None
     assert "url(" not in page
 
 
-@pytest.mark.slow
-def test_the_report_does_not_depend_on_how_many_rows_are_read_at_once(
-    source: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lines = source.read_text(encoding="utf-8").splitlines()[1:]
-    again = [line.rpartition(",")[0] for line in lines[::9]]
-    add(
-        source,
-        *lines[::7],
-        *[f"{text},colour" for text in again],
-        *[f"{text}s,x" for text in again],
-    )
-    add(source, "write to jane.doe@example.com about the red house,colour", "?!,number")
-    assert run_stages("raw.csv")[0] == "rejected"
-    whole = layout.VALIDATION.read_bytes()
-    found = {check["name"] for check in report()["checks"] if check["num_failing"]}
-    assert {
-        "blanks",
-        "duplicates",
-        "conflicting_duplicates",
-        "label_noise",
-        "near_duplicates_validation",
-        "near_duplicates_test",
-        "personal_data",
-    } <= found
-
-    monkeypatch.setattr("plumbline.tables.rows.READ_ROWS", 40)
-    monkeypatch.setattr("plumbline.statistics.ngrams.CHUNK_CHARACTERS", 700)
-    assert run_stages("raw.csv")[0] == "rejected"
-    assert layout.VALIDATION.read_bytes() == whole
-
-
 def test_metadata_may_have_the_names_of_what_is_computed(source: Path) -> None:
     lines = source.read_text(encoding="utf-8").splitlines()
     names = ["row", "normal", "duplicates", "ID", "Label"]
@@ -252,15 +221,6 @@ def test_metadata_may_have_the_names_of_what_is_computed(source: Path) -> None:
         found.append({check["name"]: check for check in report()["checks"]})
     assert found[0] == found[1]
     assert found[0]["duplicates"]["num_failing"]
-
-
-def test_control_characters_of_a_label_do_not_reach_the_terminal(source: Path) -> None:
-    add(source, "the old house looks grey,\x1b[31mred")
-
-    outcome, error = run_stages("raw.csv", **LOOSE)
-
-    assert outcome == "rejected"
-    assert "\x1b" not in error
 
 
 class Tags(HTMLParser):

@@ -6,5 +6,5 @@ from pathlib import Path
 NOWHERE = "/nonexistent"
 # Folders with the data sets `dirty`, `banking77` and `clinc150`.
 DATA = Path(os.environ.get("PLUMBLINE_TEST_DATA") or NOWHERE)
-# A folder with base-image.sh and build-image.sh: see tests/docker/test_images.py.
+# A folder with base-image.sh: see tests/support/containers.py.
 IMAGE_TOOLS = Path(os.environ.get("PLUMBLINE_IMAGE_TOOLS") or NOWHERE)
