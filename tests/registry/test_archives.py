@@ -22,9 +22,6 @@ from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.tracking import mlflow_client
 
 URI = "models:/line@champion"
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")

@@ -13,10 +13,6 @@ from plumbline import bundle
 from plumbline.process.files import write_json
 from plumbline.registry.package import clean_process, packaging, rehearsal
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
-
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -52,7 +52,6 @@ from plumbline.terminal import console
 
 KEEP, REFUSE, OTHER_BUNDLE = "456"  # beside 1, 2 and 3, of which each may replace the one before
 NUM_REGISTERED = 6  # entries before the first decision
-pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,6 @@ from plumbline.process.files import write_json
 from plumbline.registry.package import rehearsal
 from plumbline.registry.package.rehearsal import Call
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
 ODD = """
 import json, os, socket, sys
 from pathlib import Path

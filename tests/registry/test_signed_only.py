@@ -26,9 +26,6 @@ from plumbline.registry.reader import find_version, run_files
 from plumbline.registry.reader.addresses import BUNDLE_TAG
 
 URI = "models:/line@champion"
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")

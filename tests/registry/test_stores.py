@@ -22,9 +22,6 @@ from plumbline.registry import model_versions
 from plumbline.registry.reader import addresses, artifacts, database, rest, stores
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
 VARIABLES = (
     "MLFLOW_TRACKING_URI", "MLFLOW_TRACKING_TOKEN", "MLFLOW_TRACKING_USERNAME",
     "MLFLOW_TRACKING_PASSWORD",

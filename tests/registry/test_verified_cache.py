@@ -39,9 +39,6 @@ from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 
 URI = f"models:/{NAME}@champion"
-pytestmark = pytest.mark.filterwarnings(
-    "ignore"
-)  # MLflow, in this process, warns about its own libraries
 
 
 @pytest.fixture(scope="module")

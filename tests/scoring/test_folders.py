@@ -19,8 +19,6 @@ from plumbline.contract.errors import BusyError, DataError, ParamsError, Plumbli
 from plumbline.scoring import ScoringRequest, make_spark_engine, score_folder
 from plumbline.scoring.spark_session import find_reason
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 SPARK = pytest.mark.skipif(
     importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
     reason="no Spark here: pyspark (requirements-spark.lock) or Java is not installed",

@@ -10,8 +10,6 @@ from tests.support.scored_files import GOOD, URI, Model, nothing_left, prepare_m
 
 from plumbline.contract.errors import DataError
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 SEVERAL = 4_000  # rows: 4 batches
 
 

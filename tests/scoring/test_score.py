@@ -23,9 +23,6 @@ from tests.support.scored_files import (
 from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.scoring import ScoringRequest, score
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Model:

@@ -16,9 +16,6 @@ from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_F
 
 from plumbline.registry import journal
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
     with serving(lines, "--canary", "2=50%") as server, loaded(server, 4) as load:

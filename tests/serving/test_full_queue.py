@@ -7,8 +7,6 @@ import pytest
 from tests.support.serving.lines import MOODY, Lines, Server, serving
 from tests.support.serving.moody import GO_FILE, WAITS, WAITS_FILE
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 TOKEN = {"authorization": "Bearer a-token-of-this-test"}
 
 

@@ -20,8 +20,6 @@ from tests.support.serving.lines import Lines, Server, serving
 from tests.support.serving.models import INPUTS, ROW
 from tests.support.serving.wire import Got, Watch
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 MIB = 24  # more memory than that after hundreds of requests would be a leak
 DOUBLES = st.floats(allow_nan=False, allow_infinity=False)
 CELLS = {

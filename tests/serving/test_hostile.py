@@ -10,8 +10,6 @@ from tests.support.serving.models import ROW
 from tests.support.serving.wide import FAILS
 from tests.support.serving.wire import Watch
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 MIB = 1 << 20
 HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
 CHUNKED = b"Transfer-Encoding: chunked\r\n"

@@ -11,9 +11,6 @@ from tests.support.loopback import run_server
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 def test_failures_of_the_model(lines: Lines) -> None:
     with serving(lines, uri=f"models:/line/{MOODY}") as server:

@@ -12,10 +12,7 @@ expect.set_options(timeout=600_000)
 CHROMIUM = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
-pytestmark = [
-    pytest.mark.filterwarnings("ignore"),  # MLflow, in this process, warns about its own libraries
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 
 
 @pytest.fixture

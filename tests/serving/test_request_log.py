@@ -45,8 +45,6 @@ def spoil(row):
     return row if x < 0 else {1: "no name"}
 """
 JSON = "application/json"
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:

@@ -10,8 +10,6 @@ from tests.support.serving.lines import READY_S, Lines, Server, serving
 from plumbline.contract.errors import ParamsError
 from plumbline.serving.settings import Limits, Settings
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 JSON = {"content_type": "application/json"}
 
 

@@ -14,8 +14,6 @@ from tests.support.serving.load import Load, list_workers, loaded, read_version
 
 from plumbline.registry import model_versions
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
 UNKNOWN = {
     "error_code": "NO_SUCH_MODEL",
     "message": "unknown model or version; this server has line version 2",

@@ -10,9 +10,6 @@ import pytest
 from tests.support.serving.lines import READY_S, Lines, serving
 from tests.support.serving.load import list_workers, loaded
 
-# MLflow, in this process, warns about its own libraries.
-pytestmark = pytest.mark.filterwarnings("ignore")
-
 
 def test_an_answer_carries_the_id_under_which_it_is_logged(lines: Lines, tmp_path: Path) -> None:
     given = "6f1c-2:a/b+c=@7.8_9"

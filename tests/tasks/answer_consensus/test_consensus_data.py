@@ -25,22 +25,6 @@ def read_file(path: Path, folder: Path, **data: Any) -> Path:
     return write_examples(file_params(path, AGENTS, **data), folder)
 
 
-def test_csv_jsonl_and_parquet_give_the_same_questions(tmp_path: Path) -> None:
-    table = pd.DataFrame(list_rows())
-    table.to_csv(tmp_path / "a.csv", index=False)
-    table.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
-    table.to_parquet(tmp_path / "a.parquet")
-    listed = []
-    for ending in ("csv", "jsonl", "parquet"):
-        examples = read_file(tmp_path / f"a.{ending}", tmp_path / ending)
-        listed.append([list_manifest_rows(examples, split) for split in ("train", "test")])
-    for other in listed[1:]:
-        for one, same in zip(listed[0], other, strict=True):
-            pd.testing.assert_frame_equal(one, same)
-    setting = read_setting(tmp_path / "csv/examples")
-    assert setting.costs == pytest.approx([1e-4, 2e-4])
-
-
 def spoil(number: int, **changes: Any) -> list[dict[str, Any]]:
     rows = list_rows()
     rows[number] |= changes

@@ -77,13 +77,6 @@ def test_the_rule_of_laplace(laplace: Any) -> None:
     )
 
 
-def test_more_data_leave_less_epistemic_doubt(laplace: Any) -> None:
-    histories = [RANDOM.integers(0, 2, length).tolist() for length in (2, 18) for _ in range(40)]
-    answers = laplace.predict({"sequence": histories}, rollouts=8)["epistemic"]
-    few, many = np.array(answers[:40]).mean(), np.array(answers[40:]).mean()
-    assert many < 0.5 * few
-
-
 @pytest.mark.parametrize(
     ("sequence", "message"),
     [

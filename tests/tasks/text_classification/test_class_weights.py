@@ -1,26 +1,20 @@
 """Class weights and label smoothing: what they change, and that without them nothing changes."""
 
-import random
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import torch
 from pydantic import ValidationError
-from tests.support.small_texts import FILLERS, small_params, write_examples
+from tests.support.small_texts import small_params, write_examples
 from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError
-from plumbline.tables.split_files import write_split
-from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.class_weights import weigh_classes
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.training import fitting
-from plumbline.training.checkpoint_folders import remove_checkpoints
 
 LABELS = ["common"] * 90 + ["rare"] * 10
 
@@ -36,24 +30,6 @@ def _change(name: str, **values: object) -> TextParams:
     params = small_params()
     changed = params.candidates[name].model_copy(update=values)
     return params.model_copy(update={"candidates": {**params.candidates, name: changed}})
-
-
-def _write_skewed_examples(folder: Path) -> None:
-    """Write texts of which a tenth is `rare`, and hard to tell from the others."""
-    folder.mkdir(parents=True)
-    for seed, split in enumerate(("train", "validation", "test")):
-        draw = random.Random(seed)
-        texts, labels = [], []
-        for row in range(300):
-            label = "rare" if row % 10 == 0 else "common"
-            is_typical = draw.random() < (0.8 if label == "rare" else 0.15)
-            words = [*draw.choices(FILLERS, k=5), "urgent" if is_typical else "please"]
-            draw.shuffle(words)
-            texts.append(" ".join(words))
-            labels.append(label)
-        ids = [f"{split}-{row:04}" for row in range(300)]
-        table = pa.table({"id": ids, "text": texts, "label": labels})
-        write_split(folder, split, table)
 
 
 def test_balanced_weights_make_all_classes_count_alike() -> None:
@@ -111,23 +87,3 @@ def test_the_loss_is_that_of_each_row_by_its_weight(name: str, tmp_path: Path) -
     torch.testing.assert_close(module.compute_losses(logits, batch["labels"]), losses * weights)
     assert learner.monitor == "validation/objective"
     assert torch.isfinite(module.training_step(batch))
-
-
-@pytest.mark.slow
-def test_balanced_weights_lift_the_recall_of_a_rare_class(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    _write_skewed_examples(tmp_path / "examples")
-    recalls = {}
-    for weights in ("none", "balanced"):
-        params = _change("linear", class_weights=weights, max_epochs=8)
-        learner = build_learner(params, "linear", tmp_path / "examples")
-        fitting.fit(learner, params, "linear", must_learn=False)
-        remove_checkpoints("linear")
-        (tmp_path / weights).mkdir()
-        learner.save(tmp_path / weights)
-        scores = scoring.score(tmp_path / "examples", "test", predictor.load(tmp_path / weights))
-        per_class = scores.tables["per_class"].set_index("label")
-        recalls[weights] = per_class["recall"]["rare"]
-    assert recalls["balanced"] > recalls["none"] + 0.3
