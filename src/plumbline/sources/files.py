@@ -60,7 +60,7 @@ def open_local_file(path: Path, address: str, split: str | None) -> SourceFile:
         digest = digest_path(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror})") from None
-    return SourceFile(address, split, partial(_open_binary, path.absolute()), digest)
+    return SourceFile(address, split, partial(formats.open_file, path.absolute()), digest)
 
 
 def check_pins(pins: Mapping[str, str], files: Iterable[SourceFile]) -> None:
@@ -94,10 +94,6 @@ def build_file_part(file: SourceFile, name: str) -> SourcePart:
 def _read_rows(file: SourceFile, name: str, request: ReadRequest) -> Iterator[SourceRow]:
     with refuse_driver_errors(file.shown):
         yield from formats.read_rows(file.open(), name, request)
-
-
-def _open_binary(path: Path) -> IO[bytes]:
-    return path.open("rb")
 
 
 def _compute_digest(file: SourceFile) -> str:

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Batch
@@ -36,17 +36,13 @@ class ArrowTable:
         self.num_rows: int | None = None  # None: known when they were read
         self._num_read = 0
         with self._name_errors():
-            self._stream = stream  # its end would close the file
-            file = cast(io.RawIOBase, stream.raw)  # which pyarrow also reads from its end
-            file.seek(0)
             if kind == "parquet":
-                self._file = pq.ParquetFile(file, buffer_size=READ_BYTES, pre_buffer=False)
+                self._file = pq.ParquetFile(stream, buffer_size=READ_BYTES, pre_buffer=False)
                 self.num_rows = self._file.metadata.num_rows
                 schema = self._file.schema_arrow
             else:
-                is_stream = file.read(len(ARROW_FILE_MAGIC)) != ARROW_FILE_MAGIC
-                file.seek(0)
-                self._file = pa.ipc.open_stream(file) if is_stream else pa.ipc.open_file(file)
+                is_file = stream.peek().startswith(ARROW_FILE_MAGIC)
+                self._file = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
                 schema = self._file.schema
         self._class_names = list_class_names(schema)
         self._schema: pa.Schema = schema

@@ -5,7 +5,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from plumbline.contract.errors import DataError
 
@@ -38,10 +38,12 @@ def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
 
     Raises DataError for a Git LFS pointer, an archive or a page.
     """
-    raw = gzip.GzipFile(fileobj=file) if is_compressed(name) else file
-    stream: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, raw), BUFFER_BYTES)
+    stream: Any = gzip.GzipFile(fileobj=file) if is_compressed(name) else file
+    # A second reader around one would close its file, and warn of that, when it is dropped.
+    if not isinstance(stream, io.BufferedReader):
+        stream = io.BufferedReader(stream, BUFFER_BYTES)
     _check_head(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name)
-    return stream
+    return cast(io.BufferedReader, stream)
 
 
 def is_compressed(name: str) -> bool:

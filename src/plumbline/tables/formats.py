@@ -7,7 +7,7 @@ from typing import IO
 from plumbline.contract.errors import DataError
 from plumbline.tables.arrow_files import ArrowTable
 from plumbline.tables.batches import Batch
-from plumbline.tables.byte_stream import GZIP_ENDING, name_read_errors, open_stream
+from plumbline.tables.byte_stream import BUFFER_BYTES, GZIP_ENDING, name_read_errors, open_stream
 from plumbline.tables.columns import find_columns
 from plumbline.tables.csv_files import CsvTable
 from plumbline.tables.jsonl_files import ARRAY_REMEDY, JsonTable
@@ -69,7 +69,7 @@ def list_columns(file: IO[bytes], name: str) -> list[str]:
 def open_file(path: Path) -> IO[bytes]:
     """Open a file on this machine; DataError where the system refuses."""
     with name_read_errors(str(path)):
-        return path.open("rb")
+        return path.open("rb", BUFFER_BYTES)
 
 
 def find_kind(name: str) -> str:
