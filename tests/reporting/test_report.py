@@ -149,7 +149,6 @@ def describe_compared(verdict: str, kind: str = "binary") -> dict:
             "data": {
                 "same": False,
                 "splits": dict.fromkeys(("train", "validation", "test"), moved),
-                "classes": [{"label": EVIL, "before": 5, "after": 2}],
             },
             "code": {
                 "from": "12" * 20,
@@ -228,7 +227,7 @@ def test_the_verdict_and_its_reasons_come_first() -> None:
 
 
 def test_the_page_is_whole_needs_no_network_and_runs_no_text_of_others() -> None:
-    for found, num_foreign in ((describe(), 5), (describe_compared("promote"), 9)):
+    for found, num_foreign in ((describe(), 5), (describe_compared("promote"), 8)):
         text = write_page(found)
         parser = Balanced()
         parser.feed(text)
@@ -239,7 +238,7 @@ def test_the_page_is_whole_needs_no_network_and_runs_no_text_of_others() -> None
         assert "<script" not in text
         assert text.count("&lt;script&gt;") >= num_foreign
     sections = text[text.index('id="champion"') : text.index('id="looks"')]
-    assert sections.count("&lt;script&gt;") == 6  # flips 3, slices, params, classes
+    assert sections.count("&lt;script&gt;") == 5  # flips 3, slices, params
 
 
 def test_the_forms_of_the_winner_are_shown_where_there_are_several() -> None:
@@ -296,7 +295,7 @@ def test_a_champion_and_what_changed_since_are_told_with_all_figures() -> None:
         "Lost: 0 validation examples that only the champion got right", "predicted by linear",
         "predicted by champion", "50.0 %", "55.0 %", "-5.00 points", "-21.00 to +11.00", "0.04",
         "candidates.linear.rate not set 0.25", "[&#34;a&#34;, true]",
-        "test 0 0 1,234", "5 2 -3",
+        "test 0 0 1,234",
         "From commit 121212121212 to 343434343434 : git diff --stat 121212121212 343434343434",
         "The champion was made from a working tree with changes that are in no commit",
         "This is use 3 of 20 planned for this test split. For this use a level of 0.0016 is left",

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import duckdb
     import pandas as pd
 
-NUM_CLASSES = 10
 OLD, NEW = "old", "new"
 # Of each row what is compared; hashes have 64 bits.
 READ_ROWS = """
@@ -64,33 +63,21 @@ LIST_TEST_ROWS = """
     QUALIFY NOT is_old OR old_label <> new_label
     ORDER BY place
 """
-COUNT_SIZES = """
-    SELECT coalesce({key}::VARCHAR, 'None') AS key,
-        count(*) FILTER (NOT is_new) AS before, count(*) FILTER (is_new) AS after
-    FROM (
-        SELECT split, label, false AS is_new FROM old
-        UNION ALL SELECT split, label, true AS is_new FROM new
-    )
-    GROUP BY ALL
-    ORDER BY abs(after - before) DESC, key
-"""
-# Equal for the same rows in any order.
-SUM_ROWS = "SELECT count(*), sum({rows}) FROM {table}_file"
+COUNT_ROWS = "SELECT split, count(*) FROM {table} GROUP BY split"
 
 
 def compare_manifests(
     before: Manifest, now: Manifest, slices: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Count what changed in every split, and list the classes whose size changed most.
+    """Count what changed in every split.
 
     Two rows are one example if id and digest are equal, else if the digest is (its row moved), else
     if the id is. A column that one manifest does not have is not compared; `slices` are the columns
     that slices are made of. DataError where a file cannot be read. Keys of the answer:
 
-        same        whether both have the same rows, in any order
+        same        whether no example was added or removed, moved, or changed in any way below
         splits      the counts below, for each split
         renames     the old name of each renamed class: its new one
-        classes     the NUM_CLASSES whose size changed most, with their size before and after
         test_rows   which rows of the test split are `new` there or changed, and which `relabelled`
                     (not only renamed), counted from 0; how many others of before are `gone`
 
@@ -113,28 +100,16 @@ def compare_manifests(
         for table, manifest in ((OLD, before), (NEW, now)):
             file = database.read_parquet(str(manifest.path), file_row_number=True)
             file.create_view(f"{table}_file")
-        same = set(columns[OLD]) == set(columns[NEW]) and _has_same_rows(database, columns)
         _read_rows(database, columns, slices)
-        splits, labels = (_count_sizes(database, key) for key in ("split", "label"))
+        sizes = {table: _count_rows(database, table) for table in columns}
         examples = _count_examples(database)
         listed = database.execute(LIST_TEST_ROWS).fetchall()
-    has_sets = LABEL_SET in columns[NEW]
-    classes = [
-        {"label": label, "before": old, "after": new}
-        for label, (old, new) in labels.items()
-        if old != new
-    ]
-    changes = _count_changes(examples, splits, has_sets=has_sets)
+    changes = _count_changes(examples, sizes, has_sets=LABEL_SET in columns[NEW])
     renames, test = changes["renames"], changes["splits"]["test"]
     fresh = [place for place, is_old, *_ in listed if not is_old]
     others = [place for place, is_old, old, new in listed if is_old and renames.get(old) != new]
     gone = test["before"] - test["after"] + len(fresh)
-    return {
-        "same": same,
-        **changes,
-        "classes": classes[:NUM_CLASSES],
-        "test_rows": {"gone": gone, "relabelled": others, "new": fresh},
-    }
+    return changes | {"test_rows": {"gone": gone, "relabelled": others, "new": fresh}}
 
 
 @contextmanager
@@ -154,18 +129,9 @@ def _open_database(before: Manifest, now: Manifest) -> "Iterator[duckdb.DuckDBPy
         raise DataError(f"{damaged.path}: cannot be compared ({found}); {damaged.remedy}") from None
 
 
-def _count_sizes(database: "duckdb.DuckDBPyConnection", key: str) -> dict[str, tuple[int, int]]:
-    """Map each split, or each label, to its rows before and after; the largest change is first."""
-    rows = database.execute(COUNT_SIZES.format(key=key)).fetchall()
-    return {value: (before, after) for value, before, after in rows}
-
-
-def _has_same_rows(database: "duckdb.DuckDBPyConnection", columns: dict[str, list[str]]) -> bool:
-    sums = []
-    for table, names in columns.items():
-        query = SUM_ROWS.format(rows=_write_hash(names, columns[NEW]), table=table)
-        sums.append(database.execute(query).fetchall())
-    return bool(sums[0] == sums[1])
+def _count_rows(database: "duckdb.DuckDBPyConnection", table: str) -> dict[str, int]:
+    """Map each split to the number of its rows."""
+    return dict(database.execute(COUNT_ROWS.format(table=table)).fetchall())
 
 
 def _read_rows(
@@ -198,9 +164,9 @@ def _count_examples(database: "duckdb.DuckDBPyConnection") -> "pd.DataFrame":
 
 
 def _count_changes(
-    examples: "pd.DataFrame", sizes: dict[str, tuple[int, int]], *, has_sets: bool
+    examples: "pd.DataFrame", sizes: dict[str, dict[str, int]], *, has_sets: bool
 ) -> dict[str, Any]:
-    """Return `splits` and `renames` of `compare_manifests`."""
+    """Return `same`, `splits` and `renames` of `compare_manifests`."""
     relabelled = examples["old_label"] != examples["new_label"]
     renamed = relabelled & _is_renamed(examples["old_label"], examples["new_label"])
     if has_sets:
@@ -215,7 +181,7 @@ def _count_changes(
     for split in SPLITS:
         is_here = examples["new_split"] == split
         was_here = examples["old_split"] == split
-        num_before, num_after = sizes.get(split, (0, 0))
+        num_before, num_after = sizes[OLD].get(split, 0), sizes[NEW].get(split, 0)
         num_removed = num_before - count(was_here)
         splits[split] = {
             "before": num_before,
@@ -230,8 +196,11 @@ def _count_changes(
             "moved_out": count(moved & was_here),
             "altered": num_removed + count(was_here & moved | is_here & other),
         }
+    others = examples["is_changed"] | examples["is_regrouped"] | relabelled | moved
+    num_same = count(~others)
     names = examples.loc[renamed, ["old_label", "new_label"]].drop_duplicates()
     return {
+        "same": all(num_same == sum(counted.values()) for counted in sizes.values()),
         "splits": splits,
         "renames": dict(sorted(names.itertuples(index=False, name=None))),
     }
