@@ -231,14 +231,6 @@ def test_columns_that_are_not_read_are_named(folder: Path) -> None:
     assert result.notices == ["a.csv: columns that are not read: 'team', 'day'"]
 
 
-def test_a_last_line_without_an_end_is_named(folder: Path) -> None:
-    for name, raw in (("a.csv", CSV + "late,b"), ("a.jsonl", '{"text": "hi", "label": "a"}')):
-        (notice,) = read_bytes(raw, folder, name).notices
-        assert notice.startswith(
-            f"{name}:{62 if name == 'a.csv' else 1}: the last line has no line"
-        )
-
-
 def test_a_missing_column_has_the_remedy_of_its_task(folder: Path) -> None:
     (folder / "a.csv").write_text(CSV)
     plain = WantedColumn("team", "data.split.column")

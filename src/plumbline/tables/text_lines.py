@@ -68,35 +68,22 @@ class DecodedLines:
         self.offset += len(raw)
         return text
 
-    def describe(self) -> list[str]:
-        """Say how the file was read, and that its last line may be cut; call it after that line."""
-        notices = []
-        repairs = self._describe_repairs()
-        if repairs:
-            notices.append(repairs)
-        if not self.is_ended:
-            notices.append(
-                f"{self.name}:{self.number}: the last line has no line end; "
-                "if the file was cut off there, fetch it again"
-            )
-        return notices
-
     def take_repaired(self) -> bool:
         """Return whether bytes were replaced since the last call."""
         repaired = self._repaired
         self._repaired = False
         return repaired
 
-    def _describe_repairs(self) -> str | None:
-        """Say in a sentence how bytes that are not UTF-8 were read; None where there were none."""
+    def describe(self) -> list[str]:
+        """Say how bytes that are not UTF-8 were read; call it after the last line."""
         if not self._num_repaired:
-            return None
+            return []
         if self._num_utf8 == 0:
-            return f"{self.name}: not UTF-8; lines read as Windows-1252: {self._num_repaired:,}"
-        return (
+            return [f"{self.name}: not UTF-8; lines read as Windows-1252: {self._num_repaired:,}"]
+        return [
             f"{self.name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
             "those bytes were read as Windows-1252, or as U+FFFD where it has no such character"
-        )
+        ]
 
     def _repair(self, raw: bytes, error: UnicodeDecodeError) -> str:
         if self._refuse_encoding:
