@@ -55,7 +55,7 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
     [
         ("learning_rate: 0.05", "learning_rate: .nan", "finite number"),
         ("learning_rate: 0.05", "learning_rate: 0", "greater than 0"),
-        ("floor: 0.80", "floor: 0,80", "found '0,80'; write a point for the comma: 0.80"),
+        ("floor: 0.80", "floor: 0,80", "found '0,80'"),
         (
             "validation: 0.15",
             "validation: 0,15",

@@ -52,17 +52,6 @@ def test_two_tasks_of_one_name_are_refused(repository: Path) -> None:
         load_task("text_classification")
 
 
-@pytest.mark.parametrize("foreign", ["tasks.py", "tasks/__init__.py"])
-def test_a_foreign_package_in_place_of_own_tasks_is_named(repository: Path, foreign: str) -> None:
-    write_task(repository / "src/tasks/tripling")
-    write_task(repository / "site/tasks/of_another_program")
-    (repository / "site" / foreign).touch()
-    sys.path.append(str(repository / "site"))
-    assert "of_another_program" not in list_tasks()
-    with pytest.raises(ParamsError, match=rf"tripling cannot be imported.*site/{foreign}"):
-        load_task("tripling")
-
-
 def test_an_unknown_task_is_an_error_that_names_the_nearest(repository: Path) -> None:
     write_task(repository / "src/tasks/tripling")
     assert find_task_package("triplin") is None

@@ -64,8 +64,6 @@ def explain_problem(problem: ErrorDetails, model: type[BaseModel], values: dict[
     if not keys:
         return message
     hint = ""
-    if isinstance(value, str) and re.fullmatch(r"[-+]?\d+,\d+", value):
-        hint = f"; write a point for the comma: {value.replace(',', '.')}"
     if problem["type"] == "literal_error" and isinstance(value, str):
         expected = problem.get("ctx", {}).get("expected", "").replace(" or ", ", ")
         hint = suggest_nearest(value, [option.strip("' ") for option in expected.split(",")])

@@ -6,7 +6,6 @@ plumbline is installed from a clone, they can be imported in any folder.
 
 import sys
 from importlib import import_module
-from importlib.machinery import ModuleSpec
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,8 +21,7 @@ GROUP = "plumbline.tasks"  # of entry points: a task's name, and its package
 def find_task_package(name: str) -> str | None:
     """Return the package of the task `name`; None if there is none.
 
-    Tasks of the repository can be imported after it. Raises ParamsError where two have the name,
-    or where another program's `tasks` hides them.
+    Tasks of the repository can be imported after it. Raises ParamsError where two have the name.
     """
     if name in _list_own():
         if name in _list_built_in():
@@ -35,12 +33,6 @@ def find_task_package(name: str) -> str | None:
             folder = str(SOURCES.resolve())
             if folder not in sys.path:
                 sys.path.insert(0, folder)
-        spec = find_spec(OWN)
-        if spec is not None and _is_foreign(spec):
-            raise ParamsError(
-                f"task {name!r}: {SOURCES / OWN / name} cannot be imported, as Python finds "
-                f"{spec.origin} by the name `{OWN}`; take that off PYTHONPATH, or uninstall it"
-            )
         return f"{OWN}.{name}"
     if name in _list_built_in():
         return f"{BUILT_IN}.{name}"
@@ -69,15 +61,9 @@ def _list_built_in() -> set[str]:
 def _list_own() -> set[str]:
     spec = find_spec(OWN)
     folders = [SOURCES / OWN]
-    if spec is not None and not _is_foreign(spec):
+    if spec is not None:
         folders += map(Path, spec.submodule_search_locations or [])
     return set().union(*map(_list_folders, folders))
-
-
-def _is_foreign(spec: ModuleSpec) -> bool:
-    """Tell a package of another program from src/tasks, which needs no `__init__.py`."""
-    own = (SOURCES / OWN).resolve()
-    return spec.origin is not None and not Path(spec.origin).is_relative_to(own)
 
 
 def _list_folders(folder: Path) -> set[str]:

@@ -1,9 +1,7 @@
 """YAML 1.2, as DVC reads it, without what hides a mistake or an attack."""
 
-import copy
 import io
 from collections.abc import Iterator
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +10,7 @@ from plumbline.contract.errors import ParamsError
 if TYPE_CHECKING:
     from ruamel.yaml import YAML
 
-MAX_BYTES = 1_000_000
-MAX_SCANNED_BYTES = 50_000_000
+MAX_BYTES = 5_000_000
 MAX_DEPTH = 20
 
 
@@ -23,17 +20,11 @@ def load_yaml(path: Path) -> Any:
     Raises ParamsError for a file that is too large or not valid, and for duplicate keys, aliases,
     tags and deep nesting.
     """
-    return parse_yaml(_read_text(path, MAX_BYTES), path)
+    return parse_yaml(_read_text(path), path)
 
 
 def parse_yaml(text: str, path: Path) -> Any:
     """Parse the text of the YAML file at `path`; raises ParamsError as `load_yaml` does."""
-    return copy.deepcopy(_parse_once(text, path))
-
-
-@lru_cache(maxsize=8)
-def _parse_once(text: str, path: Path) -> Any:
-    """Parse a text; a stage asks for params.yaml several times, a tenth of a second each."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
 
@@ -74,32 +65,15 @@ def open_editor() -> "YAML":
     return yaml
 
 
-def scan_yaml(path: Path) -> bool:
-    """Look through a YAML file without building what it describes; return whether it has content.
-
-    Raises ParamsError with the line for what `load_yaml` raises it for.
-    """
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    text = _read_text(path, MAX_SCANNED_BYTES)
-    try:
-        _refuse_tricks(path, YAML(typ="safe").parse(text))
-    except YAMLError as error:
-        raise ParamsError(f"{path}: {_describe_error(error)}") from None
-    lines = [line.strip() for line in text.splitlines()]
-    return any(line and not line.startswith("#") for line in lines)
-
-
-def _read_text(path: Path, limit: int) -> str:
+def _read_text(path: Path) -> str:
     try:
         raw = path.read_bytes()
     except OSError as error:
         raise ParamsError(
             f"{path}: cannot be read ({error.strerror}); run from the top of the repository"
         ) from None
-    if len(raw) > limit:
-        raise ParamsError(f"{path}: {len(raw):,} bytes; such a file stays below {limit:,}")
+    if len(raw) > MAX_BYTES:
+        raise ParamsError(f"{path}: {len(raw):,} bytes; such a file stays below {MAX_BYTES:,}")
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

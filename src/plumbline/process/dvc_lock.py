@@ -8,7 +8,7 @@ from typing import Any
 from plumbline.contract import layout
 from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.errors import ParamsError
-from plumbline.contract.yaml_file import load_yaml, scan_yaml
+from plumbline.contract.yaml_file import load_yaml
 
 PIPELINE = Path("dvc.yaml")
 LOCK = Path("dvc.lock")
@@ -23,14 +23,14 @@ def check_files() -> None:
     DVC writes dvc.lock in place, so that a kill or a full disk may cut it off.
     """
     _refuse_markers(PIPELINE)
-    if not scan_yaml(PIPELINE):
+    if not load_yaml(PIPELINE):
         raise ParamsError(f"{PIPELINE}: empty; `git checkout {PIPELINE}` restores it")
     if not LOCK.exists():
         return
     _refuse_markers(LOCK)
     problem = f"{LOCK}: empty"
     try:
-        if scan_yaml(LOCK):
+        if load_yaml(LOCK):
             return
     except ParamsError as error:
         problem = str(error)

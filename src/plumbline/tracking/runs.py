@@ -84,16 +84,11 @@ class RunWriter:
         self._client.log_batch(run_id, tags=written)
 
     def _write_params(self, values: Mapping[str, str]) -> None:
-        """Write params; a long value is cut off, and one that is there already stays."""
+        """Write params; a long value is cut off."""
         from mlflow.entities import Param
-        from mlflow.exceptions import MlflowException
 
         params = [Param(clean_name(key), value[:MAX_PARAM]) for key, value in values.items()]
-        try:
-            self._client.log_batch(self._id, params=params)
-        except MlflowException as error:  # MLflow does not change a param
-            if error.error_code != "INVALID_PARAMETER_VALUE":
-                raise
+        self._client.log_batch(self._id, params=params)
 
     def _write_epochs(self, epochs: Sequence[tuple[int, Mapping[str, float]]], now: int) -> None:
         """Write the epochs that are not there yet: a training that goes on repeats some."""
