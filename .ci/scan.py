@@ -38,11 +38,12 @@ def read_allowed(today: date) -> tuple[list[str], list[str]]:
     """Return the ids that are allowed today, and what is wrong with other entries."""
     try:
         entries = YAML().load(ALLOWED) or []
+        start = YAML().compose(ALLOWED)
     except (YAMLError, OSError, ValueError) as error:
         mark = getattr(error, "problem_mark", None)
         sys.exit(f"{ALLOWED}:{mark.line + 1 if mark else 1}: no YAML: {error}")
     if not isinstance(entries, list):
-        sys.exit(f"{ALLOWED}:{entries.lc.line + 1}: expected a list of entries")
+        sys.exit(f"{ALLOWED}:{start.start_mark.line + 1}: expected a list of entries")
     allowed, faults = [], []
     for number, entry in enumerate(entries):
         place = f"{ALLOWED}:{entries.lc.item(number)[0] + 1}"

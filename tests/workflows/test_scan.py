@@ -84,13 +84,13 @@ WANTED = "expected id, reason, until: YYYY-MM-DD; found"
     ("old", "new", "fault"),
     [
         ("reason: made up, ", "", f"{WANTED} {{'id': 'AWS"),
-        ("2999-01-01", "soon", f"{WANTED} {{'id': 'AWS"),
         ("2999-01-01", "2999-01-01 10:00:00", f"{WANTED} {{'id': 'AWS"),
         ("2999-01-01", "2020-01-01", "AWS Access Key a.* was allowed until 2020-01-01"),
         ("AWS Access Key a.*", "7", f"{WANTED} {{'id': 7"),
         (ENTRY, "- AWS Access Key a.*", f"{WANTED} 'AWS Access Key a.*'"),
         ("made up,", "[made up,", "no YAML: "),
         ("- {id", "{id", "expected a list of entries"),
+        (ENTRY, "AWS Access Key a.*", "expected a list of entries"),
     ],
 )
 @pytest.mark.slow
