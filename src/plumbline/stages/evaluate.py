@@ -7,7 +7,6 @@ write the reports.
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from plumbline import bundle
 from plumbline.contract import experiment, layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
@@ -87,7 +86,6 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     facts.metrics = dict(facts.pass_metrics)
     for name, scores in tracked_metrics.list_candidate_metrics(evidence).items():
         facts.metrics |= {f"candidate/{name}/{key}": value for key, value in scores.items()}
-        facts.model_metrics[bundle.digest(document.locate_shipped(evidence, name))] = scores
     facts.tags = {"plumbline.verdict": evidence["verdict"], "plumbline.winner": evidence["winner"]}
     facts.pass_tags = facts.tags
     for path in (layout.REPORT, layout.MODEL_CARD, layout.METRICS, layout.PLOTS):

@@ -43,13 +43,16 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
 
 
 def describe_run(status: str, params: Params, task: Task[Params], candidate: str) -> RunFacts:
-    """Describe the trainings of a candidate: its curves, and each bundle as a model."""
+    """Describe the trainings of a candidate: its curves, and what each bundle is."""
     facts = RunFacts()
     for seed, name in trainings.list_trainings(params, candidate).items():
         prefix = "" if name == candidate else f"seed/{seed}/"
         describe_training(facts, params, task, name, status, prefix)
         if status == FINISHED:
-            _describe_bundle(facts, params, name, prefix)
+            folder = layout.locate_bundle(name)
+            facts.tags[f"{prefix}plumbline.bundle"] = bundle.digest(folder)
+            facts.metrics[f"{prefix}bundle/num_bytes"] = bundle.num_bytes(folder)
+            facts.add_file(folder / bundle.SEAL, f"{prefix}bundle")
     return facts
 
 
@@ -168,22 +171,6 @@ def _learn_seeds(params: Params, task: Task[Params], candidate: str, examples: P
                 publish(locate(training), locate(name))
     refuse_changed_params()
     remove_checkpoints(candidate)
-
-
-def _describe_bundle(facts: RunFacts, params: Params, name: str, prefix: str) -> None:
-    """Add the bundle as a model of MLflow: its seal names every file, DVC keeps the files."""
-    folder = layout.locate_bundle(name)
-    candidate = trainings.name_candidate(name)
-    last = trainings.read_curve(trainings.locate_curve(name))[-1:]
-    model = {
-        "name": f"{candidate}-seed-{folder.name}" if prefix else candidate,
-        "digest": bundle.digest(folder),
-        "params": params.candidates[candidate].model_dump(mode="json"),
-        "last": (last[0][1] if last else {}) | trainings.read_speed(name),
-    }
-    facts.models.append(model)
-    facts.metrics[f"{prefix}bundle/num_bytes"] = bundle.num_bytes(folder)
-    facts.add_file(folder / bundle.SEAL, f"{prefix}bundle")
 
 
 def _publish(

@@ -32,8 +32,6 @@ class RunFacts:
     metrics: dict[str, float] = field(default_factory=dict)
     tags: dict[str, str] = field(default_factory=dict)
     datasets: list[dict[str, Any]] = field(default_factory=list)
-    models: list[dict[str, Any]] = field(default_factory=list)
-    model_metrics: dict[str, dict[str, float]] = field(default_factory=dict)  # by bundle
     pass_tags: dict[str, str] = field(default_factory=dict)
     pass_metrics: dict[str, float] = field(default_factory=dict)
     epochs: list[tuple[int, dict[str, float]]] = field(default_factory=list)  # with their metrics
@@ -79,8 +77,7 @@ class RunRecord:
         if error:
             self.tags[ERROR_TAG] = hide_secrets_in_text(error)[:MAX_ERROR]
         content = asdict(self)
-        for described in (content["facts"], *content["facts"]["models"]):
-            described["params"] = show_params(described["params"])
+        content["facts"]["params"] = show_params(self.facts.params)
         with write_aside(self.path) as aside:
             aside.write_text(json.dumps(content, indent=2), encoding="utf-8")  # NaN may be
 

@@ -17,7 +17,6 @@ PASS_TAG = "plumbline.pass"  # noqa: S105  the tag that only the run of a pass h
 PARENT_TAG = "mlflow.parentRunId"
 NAME_TAG = "mlflow.runName"
 VERDICT_TAG = "plumbline.verdict"
-BUNDLE_TAG = "plumbline.bundle"
 SHARED = ("mlflow.", "plumbline.dvc_experiment")  # tags of a stage that its pass has too
 # What no part of a name may hold or be; MLflow refuses a whole batch for one such name.
 REFUSED = re.compile(r"[^\w\-. :]|^\.+$")
@@ -57,10 +56,6 @@ class RunWriter:
             self._write_dataset(dataset)
         for file in facts.files:
             self._write_file(Path(file["path"]), file["folder"], file["digest"])
-        for model in facts.models:
-            self._write_model(model, now)
-        for digest, values in facts.model_metrics.items():
-            self._write_model_metrics(digest, values, now)
         tags = dict(facts.pass_tags)
         if VERDICT_TAG in tags:  # MLflow's list shows names, and hides tags
             tags[NAME_TAG] = f"{record.pass_name}: {tags[VERDICT_TAG]}"
@@ -111,38 +106,6 @@ class RunWriter:
         described = {key: value for key, value in facts.items() if key != "context"}
         tags = [InputTag("mlflow.data.context", facts["context"])]
         self._client.log_inputs(self._id, [DatasetInput(Dataset(**described), tags)])
-
-    def _write_model(self, facts: Mapping[str, Any], now: int) -> None:
-        """Create the model of a sealed bundle, with the metrics of its last epoch."""
-        from mlflow.entities import LoggedModelOutput
-
-        model = self._find_model(facts["digest"], self._id)
-        if model is None:
-            tags = {BUNDLE_TAG: facts["digest"], KEY_TAG: self._record.key}
-            model = self._client.create_logged_model(
-                self._experiment_id, facts["name"], self._id, tags, facts["params"]
-            )
-        linked = self._client.get_run(self._id).outputs
-        known = [each.model_id for each in linked.model_outputs] if linked else []
-        if model.model_id not in known:  # MLflow refuses to link one twice
-            self._client.log_outputs(self._id, [LoggedModelOutput(model.model_id, 0)])
-        last = {f"last/{key}": value for key, value in facts["last"].items()}
-        write_metrics(self._client, self._id, last, now, model_id=model.model_id)
-        self._client.finalize_logged_model(model.model_id, "READY")
-
-    def _write_model_metrics(self, digest: str, values: Mapping[str, float], now: int) -> None:
-        """Write metrics to the model of a bundle, and to the run that trained it."""
-        model = self._find_model(digest)
-        if model is not None:
-            write_metrics(self._client, model.source_run_id, values, now, model_id=model.model_id)
-
-    def _find_model(self, digest: str, run_id: str | None = None) -> Any | None:
-        """Find the newest model that train logged of a bundle; of `run_id`, if that is given."""
-        query = f"tags.`{BUNDLE_TAG}` = '{digest}' AND tags.`{KEY_TAG}` != ''"
-        if run_id:
-            query += f" AND source_run_id = '{run_id}'"
-        page = self._client.search_logged_models([self._experiment_id], query, max_results=1)
-        return page[0] if page else None
 
 
 def write_metrics(
