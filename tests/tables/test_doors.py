@@ -70,6 +70,11 @@ KINDS = {
     "UTF-8 with a mark": Kind("a.csv", b"\xef\xbb\xbf" + SEMICOLONS.encode(), body=True),
     "UTF-16": Kind("a.csv", SEMICOLONS.encode("utf-16"), body=True),
     "UTF-32": Kind("a.csv", SEMICOLONS.encode("utf-32"), body=True),
+    "UTF-16, big end first": Kind("a.csv", b"\xfe\xff" + SEMICOLONS.encode("utf-16-be"), body=True),
+    "UTF-32, big end first": Kind(
+        "a.csv", b"\0\0\xfe\xff" + SEMICOLONS.encode("utf-32-be"), body=True
+    ),
+    "GB 18030": Kind("a.csv", b"\x84\x31\x95\x33" + SEMICOLONS.encode("gb18030"), body=True),
     "Windows-1252": Kind("a.csv", SEMICOLONS.encode("cp1252")),
     "gzip": Kind("A.CSV.GZ", gzip.compress(SEMICOLONS.encode())),
     "joined files": Kind(

@@ -159,26 +159,6 @@ def test_blanks_stay_where_quotes_do_not_begin_a_cell(folder: Path) -> None:
     assert result.values == [('he said, "yes, and ", so', " a"), (" hi", "b")]
 
 
-@pytest.mark.parametrize(
-    ("mark", "encoding"),
-    [
-        (b"\xef\xbb\xbf", "utf-8"),
-        (b"\xff\xfe", "utf-16-le"),
-        (b"\xfe\xff", "utf-16-be"),
-        (b"\xff\xfe\0\0", "utf-32-le"),
-        (b"\0\0\xfe\xff", "utf-32-be"),
-        (b"\x84\x31\x95\x33", "gb18030"),
-    ],
-)
-@pytest.mark.parametrize("delimiter", [",", ";"])
-def test_a_byte_order_mark_proves_an_encoding(
-    folder: Path, mark: bytes, encoding: str, delimiter: str
-) -> None:
-    text = f"text{delimiter}label\n客户 Grüße{delimiter}жалоба\n"
-    result = read_bytes(mark + text.encode(encoding), folder, refuse_encoding=True)
-    assert result.values == [("客户 Grüße", "жалоба")]
-
-
 def test_a_first_object_may_lack_what_others_have(folder: Path) -> None:
     lines = '{"label": "a"}\n{"text": "hi", "label": "b"}\n'
     assert read_bytes(lines, folder, "a.jsonl").values == [(None, "a"), ("hi", "b")]

@@ -27,29 +27,6 @@ def ask(name: str, **facts: Any) -> gates.GateResult:
     return ask_gate(name, Facts(TASK.metric, **{"limits": small_params().evaluation} | facts))
 
 
-def score(num_right: int, only_other: int = 0) -> np.ndarray:
-    """198 questions: right from number `only_other` on."""
-    values = np.zeros(198)
-    values[only_other : only_other + num_right] = 1.0
-    return values
-
-
-def test_three_questions_more_of_198_show_nothing() -> None:
-    single = score(170)
-    claim = score(173, only_other=5)
-    assert claim.mean() == pytest.approx(0.874, abs=5e-4)
-    assert single.mean() == pytest.approx(0.859, abs=5e-4)
-    baselines = ask("baselines", winner=claim, baselines={"best_single": single})
-    assert baselines.status == "fail"
-    assert "+0.0152 over best_single" in baselines.reason
-    champion = ask("champion", winner=claim, champion=single)
-    assert champion.status == "fail"
-    limits = small_params().evaluation.model_copy(update={"max_detectable_difference": 0.03})
-    power = ask("power", winner=claim, champion=single, limits=limits)
-    assert power.status == "fail"
-    assert "It needs more rows" in power.reason
-
-
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_examples(small_params(), tmp_path_factory.mktemp("gates"))

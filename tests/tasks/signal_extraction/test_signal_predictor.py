@@ -171,23 +171,3 @@ def test_what_every_extractor_knows(trained: Path, answerer: Predictor) -> None:
     }
     for name in ("does not look ahead", "continues from its state"):
         assert cases[name].num_passed == cases[name].num_cases == 64
-
-
-class Ahead:
-    """Answers every sample with the last one; what a predictor may not do."""
-
-    forms = ("exact",)
-
-    def predict(self, columns: Any, **_: Any) -> dict[str, list[Any]]:
-        return {
-            "component": [[s[-1]] * len(s) for s in columns["signal"]],
-            "state": [[] for _ in columns["signal"]],
-        }
-
-
-def test_who_looks_ahead_is_told_apart(trained: Path) -> None:
-    cases = {
-        case.name: case for case in check_behaviour(small_params(), trained / "examples", Ahead())
-    }
-    assert cases["does not look ahead"].num_passed == 0
-    assert cases["plain mixture"].num_passed < 4
