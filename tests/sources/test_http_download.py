@@ -53,7 +53,7 @@ def test_it_begins_again_where_the_connection_ended_or_the_server_is_busy(addres
 
 def test_it_ends_where_the_connection_always_does(address: str) -> None:
     CutHandler.sizes += [3000] * 4
-    with pytest.raises(DataError, match=r"ended after 3,000 of 10,240 bytes; run it again"):
+    with pytest.raises(DataError, match="received 3000 bytes"):
         http_download.download_pinned(address, address, SHA256)
 
 

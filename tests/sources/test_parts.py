@@ -127,7 +127,7 @@ def test_an_address_is_refused_unpinned_changed_or_absent(folder: Path, server: 
     assert list((folder / ".plumbline/downloads").iterdir()) == []
 
 
-@pytest.mark.parametrize("url", ["https://a..b/x.csv", "http://[::1/x", "https://me:secret@[h/x"])
+@pytest.mark.parametrize("url", ["https://a..b/x.csv", "http://me:secret@[::1/x"])
 def test_an_address_that_cannot_be_one_is_named(folder: Path, url: str) -> None:
     for ask in (
         lambda: read_source(url, **{url: "0" * 64}),

@@ -1,21 +1,18 @@
 """A file at an http(s) address: downloaded once, and used only if its digest is pinned."""
 
 import hashlib
-import http.client
-import socket
-import ssl
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.process.files import digest_path, write_aside
+
+if TYPE_CHECKING:
+    from httpx2 import Response
 
 STALL_SECONDS = 60
 LOOKUP_SECONDS = 10
@@ -85,67 +82,40 @@ def _download(url: str, shown: str, path: Path) -> str:
 
 
 def _download_once(url: str, shown: str, path: Path) -> str:
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
     with _open(url, shown, STALL_SECONDS, {}) as response, path.open("wb") as file:
-        with _name_errors(shown):
-            expected = int(response.headers.get("Content-Length") or 0)
-        while block := _read_block(response, shown):
-            size += len(block)
+        for block in response.iter_raw(BLOCK_BYTES):
             digest.update(block)
             file.write(block)
-    if size < expected:
-        raise InterruptedDownloadError(
-            f"{shown}: the connection ended after {size:,} of {expected:,} bytes; run it again"
-        )
     return digest.hexdigest()
 
 
 @contextmanager
-def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> Iterator[Any]:
-    """Give the response.
+def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> "Iterator[Response]":
+    """Give the response, whose bytes are as they are stored.
 
-    Raises DataError where there is none, and ParamsError for what cannot be an address.
+    Raises DataError where there is none, or the connection ends inside the block, and ParamsError
+    for what cannot be an address.
     """
-    _check_host(url, shown)
-    request = urllib.request.Request(url, headers=headers)  # noqa: S310  http(s) only
-    with _name_errors(shown):
-        response = urllib.request.urlopen(request, timeout=seconds)  # noqa: S310
-    with response:
-        yield response
+    import httpx2
 
-
-@contextmanager
-def _name_errors(shown: str) -> Iterator[None]:
-    """Turn errors of the server or the connection into DataErrors; a disk's are none of them."""
+    asked = {"Accept-Encoding": "identity"} | headers
     try:
-        yield
-    except urllib.error.HTTPError as error:
-        kind = InterruptedDownloadError if error.code in BUSY else DataError
-        raise kind(f"{shown}: the server answered {error.code} {error.reason}") from None
-    except (OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        kind = DataError if _is_lasting(reason) else InterruptedDownloadError
-        raise kind(f"{shown}: cannot be fetched ({reason})") from None
-    except ValueError as error:  # of a redirect
+        with httpx2.stream(
+            "GET", url, headers=asked, timeout=seconds, follow_redirects=True
+        ) as response:
+            response.raise_for_status()
+            yield response
+    except httpx2.HTTPStatusError as error:
+        answer = error.response
+        kind = InterruptedDownloadError if answer.status_code in BUSY else DataError
+        reason = f"the server answered {answer.status_code} {answer.reason_phrase}"
+        raise kind(f"{shown}: {reason}") from None
+    except httpx2.TransportError as error:
+        raise InterruptedDownloadError(f"{shown}: cannot be fetched ({error})") from None
+    except httpx2.HTTPError as error:  # such as redirects without end
         raise DataError(f"{shown}: cannot be fetched ({error})") from None
-
-
-def _is_lasting(reason: Any) -> bool:
-    """Whether another try ends the same: no such host, or a certificate that is not valid."""
-    if isinstance(reason, socket.gaierror):
-        return reason.errno != socket.EAI_AGAIN
-    return isinstance(reason, ssl.SSLCertVerificationError)
-
-
-def _check_host(url: str, shown: str) -> None:
-    try:
-        (urlsplit(url).hostname or "").encode("idna")
-    except ValueError:  # its text is not shown: a part of it may be a password
+    except (httpx2.InvalidURL, UnicodeError):  # its text may hold a part of a password
         raise ParamsError(
             f"data.source: {shown}: not a valid address; expected one like https://HOST/PATH"
         ) from None
-
-
-def _read_block(response: Any, shown: str) -> bytes:
-    with _name_errors(shown):
-        return bytes(response.read(BLOCK_BYTES))
