@@ -50,7 +50,7 @@ generated: `make docs` writes it.
 
 {routes}
 * `POST /consult`: with `--agents`: [the policy asks agents](../how-to/consult.md#over-http)
-* `GET /openapi.json`: the description of the routes, with an example for the model
+* `GET /openapi.json`: the description of the routes
 * `GET /`, `GET /docs`: a page to try the model; `/docs` on loopback only, with scripts from the
   internet
 

@@ -52,15 +52,9 @@ def _find_commit() -> str:
     """Return the commit that is checked out; raise ParamsError where files differ from it."""
     commit = ask_git("rev-parse", "HEAD")
     changed = ask_git("diff", "--name-only", "HEAD")
-    if commit is None or changed is None:
+    if not commit or changed != "":
         raise ParamsError(
-            "git cannot compare the files here with a commit, which the job would train: run "
-            f"`git diff HEAD`, and repair what it names. {NOTHING}"
-        )
-    if changed:
-        names = ", ".join(changed.splitlines()[:3])
-        raise ParamsError(
-            f"changed since commit {commit[:12]}, which the job would train: {names}; commit the "
-            f"changes first. {NOTHING}"
+            "the job trains a commit, and the files here are of none: run `git diff HEAD`, and "
+            f"commit what it shows. {NOTHING}"
         )
     return commit

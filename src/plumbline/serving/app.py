@@ -16,7 +16,7 @@ from uvicorn.config import STARTUP_FAILURE
 
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.extensions import load_extensions
-from plumbline.serving import open_inference, openapi
+from plumbline.serving import open_inference
 from plumbline.serving.errors import RequestError
 from plumbline.serving.guards import REQUEST_ID, AccessRules, GuardMiddleware
 from plumbline.serving.health import add_health_routes
@@ -26,6 +26,8 @@ from plumbline.serving.metrics import LATENCY, render_metrics
 from plumbline.serving.request_body import parse_body
 from plumbline.serving.request_log import RequestLog
 from plumbline.serving.responses import (
+    ERROR_STATUSES,
+    ErrorBody,
     handle_error,
     make_answer_response,
     make_json_response,
@@ -41,6 +43,13 @@ CSP = (
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+# What /openapi.json says of a body that a model's signature describes.
+OBJECT = {
+    "requestBody": {
+        "required": True,
+        "content": {"application/json": {"schema": {"type": "object"}}},
+    }
+}
 AnswerRequest = Callable[[Request, TrafficRouter, InferenceRequest], Awaitable[Answer]]
 log = logging.getLogger(__name__)
 
@@ -63,6 +72,8 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url="/docs" if settings.is_loopback else None,
         redoc_url=None,
         redirect_slashes=False,
+        default_response_class=Response,
+        responses={status: {"model": ErrorBody} for status in ERROR_STATUSES},
         telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
@@ -76,7 +87,6 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GuardMiddleware, access=AccessRules(settings), router=router)
     for added in load_extensions("plumbline.routes"):
         added.add_routes(app, router, settings, _answer)
-    app.openapi = lambda: openapi.describe_api(app, router)  # type: ignore[method-assign]
     return app
 
 
@@ -124,7 +134,7 @@ def _add_state_routes(app: FastAPI, router: TrafficRouter) -> None:
 
 
 def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
-    @app.post("/invocations", name="invocations")
+    @app.post("/invocations", name="invocations", openapi_extra=OBJECT)
     async def answer_invocations(request: Request) -> Response:
         champion = router.champion
         raw = await read_body(request, settings.limits)
@@ -155,8 +165,8 @@ def _add_model_routes(app: FastAPI, router: TrafficRouter) -> None:
 
 
 def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
-    @app.post("/v2/models/{name}/infer", name="infer")
-    @app.post("/v2/models/{name}/versions/{version}/infer", name="infer")
+    @app.post("/v2/models/{name}/infer", name="infer", openapi_extra=OBJECT)
+    @app.post("/v2/models/{name}/versions/{version}/infer", name="infer", openapi_extra=OBJECT)
     async def answer_infer(request: Request, name: str, version: str | None = None) -> Response:
         signature = _require_model(router, name, version).signature
         raw = await read_body(request, settings.limits)

@@ -1,10 +1,10 @@
 """Read request bodies within their limits; write answers and errors as strict JSON."""
 
 import asyncio
-import json
 from typing import Any
 
 from fastapi import Request, Response
+from pydantic import BaseModel, ConfigDict
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -15,8 +15,19 @@ from plumbline.serving.settings import Limits
 from plumbline.serving.strict_json import encode_json
 
 ERROR_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 500, 503, 504)
 RETRY = {"retry-after": "1"}
 MORE_HEADERS = {401: {"www-authenticate": "Bearer"}, 429: RETRY, 503: RETRY}
+
+
+class ErrorBody(BaseModel):
+    """The JSON of an error: MLflow's clients read `message`, the others `error`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    error_code: str
+    message: str
+    error: str
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -63,12 +74,12 @@ def make_answer_response(value: Any, answer: Answer) -> Response:
 
 
 def make_error_response(error: RequestError) -> Response:
-    """Return the JSON that the client gets: MLflow's read `message`, the others `error`."""
-    content = {"error_code": error.code, "message": error.message, "error": error.message}
+    """Return the error as a client gets it."""
+    content = ErrorBody(error_code=error.code, message=error.message, error=error.message)
     headers = dict(MORE_HEADERS.get(error.status, {}))
     if error.code == "BODY_TIMEOUT":
         headers["connection"] = "close"  # the rest of the request may still come
-    return Response(json.dumps(content), error.status, headers, "application/json")
+    return Response(content.model_dump_json(), error.status, headers, "application/json")
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
