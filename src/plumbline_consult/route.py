@@ -60,16 +60,16 @@ def add_consult_route(
     @app.post("/consult", name="consult", openapi_extra=DESCRIPTION)
     async def consult(request: Request) -> Response:
         if desk is None:
-            raise _refuse(
-                "this worker cannot read the agents, its log says why: restart the server"
-            )
+            raise _refuse("the agents cannot be read, the log says why: restart the server")
         question = parse_question(await read_body(request, settings.limits))
         model = router.champion
         if desk.places.locked():
             raise OverloadedError
 
         async def answer_row(columns: Columns) -> Columns:
-            """Ask the model in the same way as any request."""
+            """Ask the model in the same way as any request, while somebody waits."""
+            if await request.is_disconnected():
+                raise RequestError(400, "DISCONNECTED", "the client disconnected")
             try:
                 parsed = build_request(columns, {}, model.signature, max_rows=1)
                 return dict((await answer_request(request, router, parsed)).columns)
