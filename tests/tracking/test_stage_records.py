@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -27,11 +28,18 @@ from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
 from plumbline.process.files import digest_path, write_json
 from plumbline.tracking import delivery, mlflow_client, records
-from plumbline.tracking.records import RunFacts
-from plumbline.tracking.stage_runs import track_stage
+from plumbline.tracking.records import OWN, RUNNING, RunFacts
+from plumbline.tracking.stage_runs import show_progress, track_stage
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 ROOT = Path(__file__).parents[2]
+KILLED_STAGE = """
+import os, signal
+from tests.support.tracked_runs import follow_curve, read_line
+from plumbline.tracking.stage_runs import track_stage
+with track_stage(read_line(), "train", "gradient", follow_curve):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 NOTHING_TO_DO = """
 import sys
 from plumbline.tracking.delivery import deliver_meanwhile
@@ -158,6 +166,62 @@ def test_a_training_that_goes_on_after_ctrl_c_goes_on_in_its_run(
         pass
     assert list_names() == [(list_names()[0][0], "FINISHED"), ("train gradient", "FINISHED")]
     assert read_history("train gradient", "train/loss") == [(1, 1.0), (2, 0.5), (3, 0.25)]
+
+
+def test_a_stage_at_work_is_running_and_its_curve_grows(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    shown: dict[Path, int] = {}
+    with track_stage(tracked_line[0], "train", "gradient", follow_curve):
+        delivery.deliver(shown)
+        assert [status for _, status in list_names()] == ["RUNNING", "RUNNING"]
+        write_curve(CURVE)
+        show_progress(OWN.get(), follow_curve(RUNNING))
+        delivery.deliver(shown)
+        assert read_history("train gradient", "validation/loss") == [(1, 2.0), (2, 1.0)]
+        # What did not change since is not sent again.
+        before = list_runs()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+            assert delivery.deliver(shown).num_waiting == 0
+        assert list_runs()[0].info.status == before[0].info.status == "RUNNING"
+    delivery.deliver(shown)
+    assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
+
+
+def test_a_training_shows_its_epochs_while_it_goes_on(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    params, task = tracked_line
+    prepare(params, task)
+    seen = []
+    write = records.RunRecord.write
+
+    def look(record: records.RunRecord, status: str, facts: RunFacts, error: str = "") -> None:
+        seen.append((status, len(facts.epochs)))
+        write(record, status, facts, error)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records.RunRecord, "write", look)
+        run_tracked("train", params, task, "gradient")
+    epochs = [count for status, count in seen if status == RUNNING]
+    assert len(epochs) > 2
+    assert epochs == sorted(epochs)
+    assert seen[-1] == ("FINISHED", epochs[-1])
+
+
+def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run(
+    tracked_line: tuple[Params, Task],
+) -> None:
+    write_curve(CURVE)
+    assert run_python(KILLED_STAGE) == -signal.SIGKILL
+    with delivery.deliver_meanwhile():  # as the next `plumbline run` does
+        pass
+    assert [status for _, status in list_names()] == ["KILLED", "KILLED"]
+    assert read_history("train gradient", "train/loss") == [(1, 1.0), (2, 0.5)]
+    with track_stage(tracked_line[0], "train", "gradient", follow_curve):
+        pass
+    assert list_names() == [(list_names()[0][0], "FINISHED"), ("train gradient", "FINISHED")]
 
 
 def test_a_failure_is_a_failed_run_that_says_why_and_the_end_of_its_pass(

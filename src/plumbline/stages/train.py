@@ -19,7 +19,8 @@ from plumbline.process.dvc_lock import refuse_changed_params
 from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.tracking.dataset_facts import describe_dataset
-from plumbline.tracking.records import FINISHED, RunFacts
+from plumbline.tracking.records import FINISHED, OWN, RUNNING, RunFacts
+from plumbline.tracking.stage_runs import show_progress
 from plumbline.training.checkpoint_folders import remove_checkpoints
 
 TEST = "test"  # the split whose answers decide
@@ -39,7 +40,11 @@ def train(params: Params, task: Task[Params], candidate: str) -> None:
         if len(trainings.list_trainings(params, candidate)) > 1:
             _learn_seeds(params, task, candidate, examples)
         else:
-            learn(params, task, candidate, examples, must_learn=True)
+
+            def show_curve() -> None:
+                show_progress(OWN.get(), describe_run(RUNNING, params, task, candidate))
+
+            learn(params, task, candidate, examples, must_learn=True, on_epoch=show_curve)
 
 
 def describe_run(status: str, params: Params, task: Task[Params], candidate: str) -> RunFacts:

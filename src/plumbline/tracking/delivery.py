@@ -3,6 +3,7 @@
 Two call it: `plumbline run` while it waits for DVC, and a stage at its end where no such run does.
 """
 
+import contextlib
 import logging
 import os
 import threading
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from plumbline.process.locks import hold
 from plumbline.tracking import mlflow_client, store_errors, store_location
-from plumbline.tracking.records import FOLDER, RunRecord, read_record
+from plumbline.tracking.records import FOLDER, KILLED, RUNNING, RunRecord, read_record
 from plumbline.tracking.runs import RunWriter
 
 if TYPE_CHECKING:
@@ -48,15 +49,16 @@ def is_on() -> bool:
     return os.environ.get(SWITCH) != "off"
 
 
-def deliver() -> DeliveryReport:
+def deliver(shown: dict[Path, int] | None = None) -> DeliveryReport:
     """Bring all that waits to MLflow, which is imported only if something does.
 
-    A record is removed then. One process at a time delivers, and a record that MLflow does not take
-    does not hold up the others.
+    A record whose run has ended is removed then. One process at a time delivers, and a record that
+    MLflow does not take does not hold up the others. `shown` are the times of the records of runs
+    that go on, as MLflow has them.
     """
     try:
         with lock_delivery(), mlflow_client.send_once():
-            return _deliver()
+            return _deliver({} if shown is None else shown)
     except (OSError, ValueError) as error:  # of files here; a stage does not fail because of it
         return DeliveryReport(1, str(error))
 
@@ -64,6 +66,14 @@ def deliver() -> DeliveryReport:
 def list_waiting() -> list[RunRecord]:
     """List the records that MLflow does not have, the oldest first."""
     return [read_record(path) for path in sorted(FOLDER.glob("*.json"))]
+
+
+def close_killed() -> None:
+    """Record the end of the runs of stages that were killed, now that no other is at work."""
+    with contextlib.suppress(OSError, ValueError):  # of a file that `deliver` names
+        for record in list_waiting():
+            if record.status == RUNNING:
+                record.write(KILLED, record.facts)
 
 
 def begin_run(client: "MlflowClient", record: RunRecord) -> str:
@@ -84,7 +94,7 @@ def lock_delivery() -> Iterator[None]:
 
 @contextmanager
 def deliver_meanwhile() -> Iterator[None]:
-    """Bring runs to MLflow as stages end in the block, and the rest after it.
+    """Bring runs and curves to MLflow while stages work in the block, and the rest after it.
 
     Stages know by the id of the run that they need not do so themselves.
     """
@@ -100,8 +110,9 @@ def deliver_meanwhile() -> Iterator[None]:
             thread.join()
 
 
-def _deliver() -> DeliveryReport:
-    waiting = list_waiting()
+def _deliver(shown: dict[Path, int]) -> DeliveryReport:
+    times = {path: path.stat().st_mtime_ns for path in FOLDER.glob("*.json")}
+    waiting = [each for each in list_waiting() if shown.get(each.path) != times.get(each.path, 0)]
     client, problem, num_waiting = None, None, len(waiting)
     for record in waiting:
         start = time.monotonic()
@@ -116,12 +127,17 @@ def _deliver() -> DeliveryReport:
                 break  # a server that does not answer would let each record wait
             continue
         num_waiting -= 1
-        record.path.unlink()
+        if record.status == RUNNING:
+            shown[record.path] = times.get(record.path, 0)
+        else:
+            record.path.unlink()
     return DeliveryReport(num_waiting, problem)
 
 
 def _deliver_until(is_over: threading.Event) -> None:
     """Deliver again and again, and once more at the end; what waits then is said."""
+    shown: dict[Path, int] = {}
     while not is_over.wait(PAUSE_S):
-        deliver()
+        deliver(shown)
+    close_killed()
     deliver().warn()

@@ -19,7 +19,7 @@ from plumbline.sources.addresses import hide_secrets_in_text
 from plumbline.sources.shown_params import hide_secrets_in_values
 
 FOLDER = Path(".plumbline/tracking")
-FINISHED, FAILED, KILLED = "FINISHED", "FAILED", "KILLED"
+RUNNING, FINISHED, FAILED, KILLED = "RUNNING", "FINISHED", "FAILED", "KILLED"
 ERROR_TAG = "plumbline.end"
 MAX_ERROR = 500  # characters
 
@@ -72,8 +72,9 @@ class RunRecord:
         return FOLDER / f"{self.started}-{self.name.replace(' ', '-')}.json"
 
     def write(self, status: str, facts: RunFacts, error: str = "") -> None:
-        """Write how the run ended and what it left, whole or not at all."""
-        self.status, self.facts, self.ended = status, facts, read_clock_ms()
+        """Write how far the run is or how it ended, and what it left, whole or not at all."""
+        self.status, self.facts = status, facts
+        self.ended = 0 if status == RUNNING else read_clock_ms()
         if error:
             self.tags[ERROR_TAG] = hide_secrets_in_text(error)[:MAX_ERROR]
         content = asdict(self)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.process.files import digest_path
 from plumbline.tracking import mlflow_client
-from plumbline.tracking.records import RunRecord
+from plumbline.tracking.records import RUNNING, RunRecord, read_clock_ms
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -46,7 +46,8 @@ class RunWriter:
 
     def write(self) -> None:
         """Write all that the record says, and the run of its pass; raises what MLflow raises."""
-        record, facts, now = self._record, self._record.facts, self._record.ended
+        record, facts = self._record, self._record.facts
+        now = record.ended or read_clock_ms()
         self.begin()
         self._set_tags(self._id, record.tags | facts.tags | {PARENT_TAG: self._pass_id})
         self._write_params(facts.params)
@@ -62,7 +63,10 @@ class RunWriter:
         self._set_tags(self._pass_id, tags)
         write_metrics(self._client, self._pass_id, facts.pass_metrics, now)
         for run_id in (self._id, self._pass_id):  # the pass is as the last of its stages
-            self._client.set_terminated(run_id, record.status, now)
+            if record.status == RUNNING:
+                self._client.update_run(run_id, RUNNING)
+            else:
+                self._client.set_terminated(run_id, record.status, now)
 
     def _ensure(self, key: str, name: str, started: int, tags: Mapping[str, str]) -> str:
         query = f"tags.`{KEY_TAG}` = '{key}'"

@@ -1,4 +1,4 @@
-"""A stage as a run of MLflow: recorded at its end, and brought there.
+"""A stage as a run of MLflow: recorded while it works, and brought there.
 
 It belongs to the open pass of the pipeline. Another pass begins where a stage that ended in it runs
 again, or the commit, params or experiment change.
@@ -20,7 +20,7 @@ from plumbline.process.checkout_lock import RUN_ID
 from plumbline.process.files import read_json, write_json
 from plumbline.process.lineage import collect_lineage
 from plumbline.tracking import delivery, records
-from plumbline.tracking.records import FAILED, FINISHED, KILLED, RunFacts, RunRecord
+from plumbline.tracking.records import FAILED, FINISHED, KILLED, RUNNING, RunFacts, RunRecord
 
 Describe = Callable[[str], RunFacts | None]  # of a run that ended in some way
 OPEN_PASS = Path(".plumbline/pass.json")
@@ -39,7 +39,9 @@ def track_stage(
     record = None
     if ranks.is_main() and delivery.is_on():
         with _warn_of_files("this run is not tracked"):
+            delivery.close_killed()
             record = _begin(params, stage, candidate)
+            show_progress(record, describe(KILLED))
     if record is None:
         yield
         return
@@ -53,6 +55,13 @@ def track_stage(
             with _warn_of_files("tracking stopped"):
                 opened = read_json(OPEN_PASS)
                 write_json(OPEN_PASS, opened | {"ended": [*opened["ended"], record.name]})
+
+
+def show_progress(record: RunRecord | None, facts: RunFacts | None) -> None:
+    """Let MLflow show how far the run is, if it is tracked, where `plumbline run` waits."""
+    if record and facts:
+        with _warn_of_files("tracking stopped"):
+            record.write(RUNNING, facts)
 
 
 @contextmanager
