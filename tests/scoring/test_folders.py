@@ -8,10 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import fsspec
 import pytest
-from tests.support.effort import choose_effort
-from tests.support.faulty_proxy import Fault, run_proxy
 from tests.support.s3_server import serve_bucket
 from tests.support.scored_files import GOOD, Model, prepare_model, read, write
 
@@ -224,44 +221,6 @@ def test_an_object_store_gets_the_answers_of_a_local_folder(
     said = model.run(*addresses, "--overwrite", code=1)
     assert "s3://tickets/in/chat.jsonl.gz" in said
     assert "/plumbline-score-" not in said
-
-
-@pytest.mark.slow
-@pytest.mark.service
-@pytest.mark.parametrize("fault", ["busy", "lost", "changed"])
-def test_a_store_that_fails_at_any_request_gets_the_same_answers_from_the_next_run(
-    model: Model, given: Path, bucket: object, monkeypatch: pytest.MonkeyPatch, fault: Fault
-) -> None:
-    bucket.put(f"{given}/", "tickets/in", recursive=True)
-    model.score_folder("s3://tickets/in", "s3://tickets/expected")
-    expected = read_store(bucket, "tickets/expected")
-    with run_proxy(os.environ["AWS_ENDPOINT_URL"]) as proxy:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", proxy.address)
-        fsspec.get_filesystem_class("s3").clear_instance_cache()
-        every = choose_effort(11, 1)
-        number, refusals = 1, list[str]()
-        while True:
-            out = f"tickets/{fault}{number}"
-            proxy.fail_at(number, fault)
-            try:
-                model.score_folder("s3://tickets/in", f"s3://{out}")
-            except PlumblineError as error:
-                refusals.append(str(error))
-            if not proxy.is_met:
-                break
-            proxy.fail_at(0, fault)
-            model.score_folder("s3://tickets/in", f"s3://{out}")
-            assert read_store(bucket, out) == expected
-            number += every
-    assert number > every
-    assert not [text for text in refusals if "s3://tickets/" not in text]
-
-
-def read_store(bucket: object, folder: str) -> dict[str, bytes]:
-    """Read all files of a folder of answers, but for the records of how they came to be."""
-    bucket.invalidate_cache()
-    found = {name.removeprefix(f"{folder}/"): bucket.cat_file(name) for name in bucket.find(folder)}
-    return {name: content for name, content in found.items() if not name.startswith("_scored/")}
 
 
 @pytest.mark.parametrize("master", ["local[x]", ""])

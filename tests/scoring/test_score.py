@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -104,29 +105,16 @@ def test_rows_without_an_answer(model: Model, tmp_path: Path, form: str) -> None
 
 def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
     copy = seal_line(tmp_path)
-    source, target = (
-        write(tmp_path / "in.csv", {"x": ["1", "2.5", "far", "", "-1e1", "1_000", "nan"]}),
-        tmp_path / "out.csv",
-    )
-    with pytest.raises(
-        DataError, match=r"in\.csv: row 3 \(line 4\): x: expected double, found 'far'"
-    ):
-        score(copy, ScoringRequest(source, target, {}), lambda *_: None, lambda _: None)
-    assert (
-        score(
-            copy, ScoringRequest(source, target, {}, keep_bad=True), lambda *_: None, lambda _: None
-        ).num_bad
-        == 4
-    )
-    told = [tuple(row.values()) for row in read(target)]
-    assert told == [
-        ("1", "3.0", "line/3", ""),
+    source, target = write(tmp_path / "in.csv", {"x": ["2.5", "far", ""]}), tmp_path / "out.csv"
+    message = r"in\.csv: row 2 \(line 3\): x: expected double, found 'far'"
+    for keep_bad in (False, True):
+        request = ScoringRequest(source, target, {}, keep_bad=keep_bad)
+        with nullcontext() if keep_bad else pytest.raises(DataError, match=message):
+            assert score(copy, request, lambda *_: None, lambda _: None).num_bad == 2
+    assert [tuple(row.values()) for row in read(target)] == [
         ("2.5", "6.0", "line/3", ""),
         ("far", "", "line/3", "x: expected double, found 'far'"),
         ("", "", "line/3", "x: expected double, found ''"),
-        ("-1e1", "-19.0", "line/3", ""),
-        ("1_000", "", "line/3", "x: expected double, found '1_000'"),
-        ("nan", "", "line/3", "x: expected double, found 'nan'"),
     ]
 
 
