@@ -48,10 +48,6 @@ class ChampionModel:
         renames: Mapping[str, str] = self.changes["data"]["renames"] if self.changes else {}
         return renames
 
-    def describe_answers(self) -> dict[str, Any]:
-        """Describe all that its answers depend on."""
-        return {"bundle": self.bundle, "renames": dict(self.renames)}
-
 
 def load_champion(name: str, task: Task[Any], slices: Sequence[str]) -> ChampionModel | None:
     """Load the champion that champion.json names, else the one that the registry has now.

@@ -149,12 +149,17 @@ def _has_floor(candidate: Candidate, metric: Metric, limits: Evaluation) -> bool
 
 
 def build_candidate(
-    name: str, trainings: Sequence[SeedScores], metric: Metric, **others: Any
+    name: str,
+    trainings: Sequence[SeedScores],
+    metric: Metric,
+    latency_ms: dict[str, float],
+    num_bytes: int,
 ) -> Candidate:
-    """Describe a candidate by its trainings; `others` are the fields that are not their scores."""
+    """Describe a candidate by its trainings, of which one ships, and what that one costs."""
     shipped = choose_shipped(trainings, metric)
     seeds = tuple(trainings) if len(trainings) > 1 else ()
-    return Candidate(name, shipped.validation, shipped.test, shipped=shipped, seeds=seeds, **others)
+    scores = (shipped.validation, shipped.test)
+    return Candidate(name, *scores, None, latency_ms, num_bytes, shipped=shipped, seeds=seeds)
 
 
 def choose_shipped(seeds: Sequence[SeedScores], metric: Metric) -> SeedScores:

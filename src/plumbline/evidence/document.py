@@ -57,8 +57,7 @@ def build_evidence(
         "task": task.name,
         "model": subjects.params.registry.model,
         **describe_judgement(judgement, subjects.params, task),
-        # in the order in which the task ranks them
-        "other_metrics": [name for name in winner.test.metrics if name != task.metric.name],
+        "other_metrics": exhibits.other_metrics,
         "params": describe_params(subjects.params),
         "flips": exhibits.flips,
         "notes": _collect_notes(exhibits.candidates),

@@ -10,15 +10,12 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
-from plumbline.contract.records import Leak
-from plumbline.contract.steps import announce
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.contract.validation_report import read_validation
 from plumbline.evidence.champion import ChampionModel, load_champion
 from plumbline.evidence.document import DIGESTED_FILES, READ_BY_EVALUATE, list_all_bundles
-from plumbline.evidence.kept import Kept, describe_conditions, describe_question, find_kept
 from plumbline.evidence.records import DataFacts
 from plumbline.process.files import digest_path
 from plumbline.process.lineage import collect_lineage
@@ -49,8 +46,6 @@ class Subjects:
     bundles: Mapping[str, str]  # the digest of each, of candidates and controls, by its name
     inputs: Columns  # the predictor's columns of the test split
     lineage: Mapping[str, str]
-    conditions: Mapping[str, Any]  # on which measurements depend
-    kept: Kept | None  # of the last evaluation, if it holds
 
 
 def gather(params: Params, task: Task[Params]) -> Subjects:
@@ -65,14 +60,11 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     use = _describe_use(params, task, manifest, champion.bundle if champion else None, bundles)
     look = ledger.record_look(params.registry.model, use)
     checks = suite.build_suite(params, task, manifest)
-    digests = digest_read_files()
-    conditions = describe_conditions(params, task, bundles, digests)
-    kept = find_kept(conditions, describe_question(params, champion), bundles)
     data = DataFacts(
-        digests=digests,
+        digests=digest_read_files(),
         validation=_select_acceptance(validation),
         suite=runner.digest_suite(checks),
-        leaks=kept.leaks if kept else _find_leaks(params, task),
+        leaks=(),  # `measure` looks for them
         look=look,
     )
     return Subjects(
@@ -83,14 +75,7 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
         bundles=bundles,
         inputs=task.data.read_inputs(layout.EXAMPLES, "test"),
         lineage=collect_lineage(),
-        conditions=conditions,
-        kept=kept,
     )
-
-
-def _find_leaks(params: Params, task: Task[Params]) -> tuple[Leak, ...]:
-    announce("looks for leaks between the splits")
-    return tuple(task.expectations.find_leaks(params, layout.EXAMPLES))
 
 
 def digest_read_files() -> dict[str, str]:

@@ -138,14 +138,7 @@ def read_candidate(measured: Measurements, params: Params, name: str) -> Candida
         answers = name_answers(name, f"seed{seed}") if kind == "seed" else name
         validation, test = table[kind, answers, "validation"], table[kind, answers, "test"]
         seeds.append(SeedScores(seed, bundle, validation, test))
-    return build_candidate(
-        name,
-        seeds,
-        measured.scores.metric,
-        latency_ms=latency,
-        history=None,
-        num_bytes=num_bytes,
-    )
+    return build_candidate(name, seeds, measured.scores.metric, latency, num_bytes)
 
 
 def _describe_candidates(question: GateQuestion) -> dict[str, Any]:

@@ -1,102 +1,60 @@
-"""What an evaluation measured, kept in this checkout for the next one.
+"""What an evaluation measured, kept in this checkout: a limit of a gate changes no answer.
 
-A limit of a gate changes no answer: where everything else is as it was, only gates are asked again.
-Who asks the same once more, or types `plumbline run --force`, wants it measured again.
+Where all that measurements depend on is as it was, the next evaluation asks the gates alone. Who
+asks the same once more, or types `plumbline run --force`, wants it measured again.
 """
 
-import json
-import os
-import secrets
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from importlib import metadata
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.dotted_keys import flatten
 from plumbline.contract.machine import read_cpu_name
 from plumbline.contract.params import Params
-from plumbline.contract.records import Leak
+from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
 from plumbline.contract.task_packages import SOURCES, find_task_folder
-from plumbline.evidence.champion import ChampionModel
+from plumbline.evidence.choice import choose, put_first
 from plumbline.evidence.document import compute_seal, describe_params, seal_evidence
+from plumbline.evidence.gather import Subjects
+from plumbline.evidence.judge import read_candidate
+from plumbline.evidence.measure import Exhibits, complete_candidate
+from plumbline.evidence.records import Measurements, read_measurements
 from plumbline.process.files import digest_path, list_files, publish, read_json_object, write_json
 from plumbline.process.leftovers import make_aside_folder
-from plumbline.registry.package.clean_process import count_cpus
-
-if TYPE_CHECKING:
-    from plumbline.evidence.gather import Subjects
-    from plumbline.evidence.measure import Exhibits
-    from plumbline.evidence.records import Measurements
 
 FACTS = "facts.json"
+PACKAGE = Path(__file__).parents[1]
 # What only gates, pages and the choice of the winner read of params; of tasks none may read it.
-NOT_MEASURED = ("card",)
-LIMITS = (
+LIMITS = ("card", *(f"evaluation.{name}" for name in (
     "floor", "min_gain_over_baseline", "simple_candidate", "champion", "planned_looks",
     "max_test_changes", "max_validation_gap", "max_detectable_difference", "min_slice_rows",
     "max_slice_loss", "max_leakage", "max_calibration_error", "min_behaviour",
-)  # fmt: skip
-BUDGETS = ("one_p95_ms", "batch_p95_ms", "rss_mb", "bundle_mb")
-PACKAGE = Path(__file__).parents[1]
-# What holds libraries to threads or instructions begins with these; KMP_ torch sets itself.
-VARIABLES = ("ATEN_", "DNNL_", "GOMP_", "MKL_", "OMP_", "ONEDNN_", "OPENBLAS_")
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What the last evaluation left, which holds under the conditions of now."""
-
-    facts: Mapping[str, Any]  # as evidence.json has them
-    exhibits: Mapping[str, Any]  # winner, metrics, flips, golden, machine
-    champion: Mapping[str, Any] | None  # whose answers are among the scores, as it says itself
-    tables: Sequence[Sequence[str]]  # kind, name, split and title of each, by its number
-
-    @property
-    def leaks(self) -> tuple[Leak, ...]:
-        """The leaks that were found."""
-        return tuple(Leak(**leak) for leak in self.facts["data"]["leaks"])
-
-
-def find_kept(
-    conditions: Mapping[str, Any], question: Mapping[str, Any], bundles: Mapping[str, str]
-) -> Kept | None:
-    """Return what the last evaluation here measured, if all that it depends on is the same.
-
-    None too where it was asked the same `question`, or where a file of it is damaged. BundleError
-    where one of `bundles` is not what its seal says.
-    """
-    try:
-        record = read_json_object(layout.MEASURED / FACTS)
-        files = {name: digest_path(layout.MEASURED / name) for name in record["files"]}
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if record.get("seal") != compute_seal(record) or files != record["files"]:
-        return None
-    if record.get("conditions") != conditions or record.get("question") == question:
-        return None
-    for name, digest in bundles.items():
-        bundle.require_digest(layout.locate_bundle(name), digest)
-    return Kept(record["facts"], record["exhibits"], record["champion"], record["tables"])
+    "budget.one_p95_ms", "budget.batch_p95_ms", "budget.rss_mb", "budget.bundle_mb",
+)))  # fmt: skip
 
 
 def keep(
-    subjects: "Subjects",
+    subjects: Subjects,
+    task: Task[Params],
     facts: Mapping[str, Any],
-    measured: "Measurements",
-    exhibits: "Exhibits",
+    measured: Measurements,
+    exhibits: Exhibits,
 ) -> None:
     """Keep what was measured, in place of what was kept before.
 
-    Scores and the reference of drift are in reports/ already. OSError, ValueError or TypeError
-    where a file cannot be written, as of a table that has texts and numbers in a column.
+    `facts` are those of evidence.json; scores and the reference of drift are in reports/ already.
+    OSError, ValueError or TypeError where a file cannot be written, as of a table that has texts
+    and numbers in a column.
     """
     layout.MEASURED.parent.mkdir(exist_ok=True)
-    champion, winner = subjects.champion, exhibits.candidates[0]
     with make_aside_folder(layout.MEASURED.parent, layout.MEASURED.name) as aside:
         for path in (layout.PREDICTIONS, layout.DRIFT_REFERENCE):
             shutil.copyfile(path, aside / path.name)
@@ -106,17 +64,16 @@ def keep(
                 table.to_parquet(aside / f"{len(tables)}.parquet", index=False)
                 tables.append([*key, title])
         record = {
-            "conditions": subjects.conditions,
-            "question": describe_question(subjects.params, champion),
+            "conditions": _describe_conditions(subjects, task),
+            "asked": describe_params(subjects.params),
             "facts": facts,
+            "winner": exhibits.candidates[0].name,
             "exhibits": {
-                "winner": winner.name,
-                "metrics": list(winner.test.metrics),  # in the order of the task
+                "other_metrics": exhibits.other_metrics,
                 "flips": exhibits.flips,
                 "golden": exhibits.golden,
                 "machine": exhibits.machine,
             },
-            "champion": champion and champion.describe_answers(),
             "tables": tables,
             "files": {path.name: digest_path(path) for path in aside.iterdir()},
         }
@@ -124,53 +81,69 @@ def keep(
         publish(aside, layout.MEASURED)
 
 
-def describe_question(params: Params, champion: ChampionModel | None) -> dict[str, Any]:
-    """Describe what an evaluation is asked: asked the same again, it is to measure again."""
-    return {"params": describe_params(params), "champion": champion and champion.bundle}
+def restore(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhibits] | None:
+    """Return what the last evaluation here measured, as `measure` does; None where it may differ.
+
+    So it is too where these limits choose another winner, whose forms were never measured.
+    BundleError where a bundle is not what its seal says.
+    """
+    record = _read_kept()
+    if record is None or record["conditions"] != _describe_conditions(subjects, task):
+        return None
+    if record["asked"] == describe_params(subjects.params):
+        return None
+    facts, exhibits = record["facts"], record["exhibits"]
+    measured = read_measurements(facts, task.metric, layout.MEASURED / layout.PREDICTIONS.name)
+    scores = measured.scores.scores
+    for number, (kind, name, split, title) in enumerate(record["tables"]):
+        key: Any = (kind, name, split)
+        scores[key].tables[title] = pd.read_parquet(layout.MEASURED / f"{number}.parquet")
+    names = subjects.params.candidates
+    candidates = [read_candidate(measured, subjects.params, name) for name in names]
+    choice = choose(candidates, task.metric, subjects.params.evaluation)
+    if choice.winner != record["winner"]:
+        return None
+    for name, digest in subjects.bundles.items():
+        bundle.require_digest(layout.locate_bundle(name), digest)
+    announce("takes what the last evaluation measured (`plumbline run --force` measures again)")
+    champion, now = measured.champion, subjects.champion
+    if champion and now:
+        known = {name: getattr(now, name) for name in ("model", "version", "lag", "changes")}
+        champion = replace(champion, **known)
+    data = replace(subjects.data, leaks=measured.data.leaks)
+    return replace(measured, data=data, champion=champion), Exhibits(
+        candidates=[complete_candidate(one, scores) for one in put_first(choice, candidates)],
+        inputs=task.data.read_inputs(layout.EXAMPLES, "validation"),
+        reference=pd.read_parquet(layout.MEASURED / layout.DRIFT_REFERENCE.name),
+        **exhibits,
+    )
 
 
-def describe_conditions(
-    params: Params, task: Task[Params], bundles: Mapping[str, str], digests: Mapping[str, str]
-) -> dict[str, Any]:
-    """Describe in plain values all that measurements depend on, but for the champion's."""
-    values = describe_params(params)
-    for name in NOT_MEASURED:
-        values.pop(name)
-    limits = {name: value for name, value in values["evaluation"].items() if name not in LIMITS}
-    budget = {name: value for name, value in limits["budget"].items() if name not in BUDGETS}
+def _read_kept() -> dict[str, Any] | None:
+    """Read the list of what was kept; None where that or a file of it is missing or damaged."""
+    try:
+        record = read_json_object(layout.MEASURED / FACTS)
+        files = {name: digest_path(layout.MEASURED / name) for name in record.get("files") or ()}
+    except (OSError, ValueError):
+        return None
+    is_whole = record.get("seal") == compute_seal(record) and files == record["files"]
+    return record if is_whole else None
+
+
+def _describe_conditions(subjects: Subjects, task: Task[Params]) -> dict[str, Any]:
+    """Describe in plain values all that measurements depend on."""
+    values = flatten(describe_params(subjects.params))
+    digests, champion = subjects.data.digests, subjects.champion
+    of_task = find_task_folder(task.name)
+    code = list_files([PACKAGE, SOURCES, *([of_task] if of_task else [])])
+    packages = [path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")]
     return {
-        "params": values | {"evaluation": limits | {"budget": budget}},
+        "params": {key: value for key, value in values if not key.startswith(LIMITS)},
         "task": repr(task),
-        "bundles": dict(bundles),
+        "bundles": dict(subjects.bundles),
+        "champion": champion and [champion.bundle, dict(champion.renames)],
         "data": {name: digest for name, digest in digests.items() if name != "params"},
-        "code": {str(path): digest_path(path) for path in _list_code(task.name)},
-        "packages": _list_packages(),
-        "machine": [sys.version, read_cpu_name(), count_cpus()],
-        "variables": {
-            name: value for name, value in os.environ.items() if name.startswith(VARIABLES)
-        },
+        "code": {str(path): digest_path(path) for path in code},
+        "packages": sorted(packages),
+        "machine": [sys.version, read_cpu_name()],
     }
-
-
-def _list_code(task: str) -> list[Path]:
-    """List the files of plumbline, of this repository, and of a task that is installed."""
-    folders = [PACKAGE, SOURCES]
-    of_task = find_task_folder(task)
-    if of_task is not None:
-        folders.append(of_task)
-    return list_files(folders)
-
-
-def _list_packages() -> dict[str, str]:
-    """Return the versions that Python imports; one that can be edited is never the same."""
-    packages: dict[str, str] = {}
-    for each in metadata.distributions():
-        try:
-            name, version = str(each.name), str(each.version)
-        except ModuleNotFoundError:  # of an installation that was interrupted
-            continue
-        origin = json.loads(each.read_text("direct_url.json") or "{}")
-        if origin.get("dir_info", {}).get("editable") and name != "plumbline":
-            version = secrets.token_hex()
-        packages.setdefault(name, version)
-    return packages

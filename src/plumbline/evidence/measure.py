@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
@@ -32,6 +31,7 @@ class Exhibits:
     """What people and other programs look at, and no gate does."""
 
     candidates: Sequence[Candidate]  # with their tables and controls; the winner first
+    other_metrics: Sequence[str]  # beside the one that decides, in the task's order
     inputs: Columns  # the predictor's columns of validation, in the order of the scores there
     golden: Mapping[str, Any]  # inputs, params and outputs that the packaged model must repeat
     reference: "pd.DataFrame"  # answers that drift is measured against
@@ -42,6 +42,8 @@ class Exhibits:
 def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhibits]:
     """Let every subject answer; PlumblineError names the one that cannot."""
     params = subjects.params
+    announce("looks for leaks between the splits")
+    leaks = tuple(task.expectations.find_leaks(params, layout.EXAMPLES))
     _, candidates, recording = measure_candidates(
         params, task, subjects.bundles, subjects.manifest, subjects.inputs
     )
@@ -52,7 +54,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
     scores = _list_candidate_scores(candidates) | form_scores | _score_references(subjects, task)
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
-    champion, flips = measure_champion(subjects, winner, predictor, inputs, scores, task)
+    champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
     on_test = [one for (_, _, split), one in scores.items() if split == "test"]
     test_rows = check_rows(subjects.manifest, "test", on_test)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
@@ -71,16 +73,28 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     table = ScoreTable(task.metric, scores, bound, subjects.manifest)
     slices = params.evaluation.slices
     exhibits = Exhibits(
-        candidates=[
-            replace(one, control=scores.get(_name_control(one.name))) for one in candidates
-        ],
+        candidates=[complete_candidate(one, scores) for one in candidates],
+        other_metrics=[name for name in winner.test.metrics if name != task.metric.name],
         inputs=inputs,
         golden=golden,
         reference=build_reference(predictor, subjects.inputs, test_rows, slices, task),
         flips=flips,
         machine=describe_machine(),
     )
-    return Measurements(subjects.data, table, champion, facts), exhibits
+    data = replace(subjects.data, leaks=leaks)
+    return Measurements(data, table, champion, facts), exhibits
+
+
+def complete_candidate(candidate: Candidate, scores: Mapping[Key, Scores]) -> Candidate:
+    """Add what figures show of a candidate, and no gate reads."""
+    import pandas as pd
+
+    control, history = scores.get(_name_control(candidate.name)), None
+    curve = locate_curve(candidate.bundle)
+    if curve.exists():
+        history = pd.read_csv(curve)
+        history = None if history.empty else history
+    return replace(candidate, control=control, history=history)
 
 
 def measure_candidates(
@@ -131,14 +145,8 @@ def _measure_candidate(
         if shipped != bundle_name:
             predictor = open_bundle(shipped, task, digests[shipped])
         latency_ms = measure_latency(predictor, inputs)
-    candidate = build_candidate(
-        name,
-        seeds,
-        task.metric,
-        latency_ms=latency_ms,
-        history=read_history(locate_curve(shipped)),
-        num_bytes=bundle.num_bytes(layout.locate_bundle(shipped)),
-    )
+    num_bytes = bundle.num_bytes(layout.locate_bundle(shipped))
+    candidate = build_candidate(name, seeds, task.metric, latency_ms, num_bytes)
     return candidate, recordings[shipped]
 
 
@@ -171,7 +179,7 @@ def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]
     return scores
 
 
-def measure_champion(
+def _measure_champion(
     subjects: Subjects,
     winner: Candidate,
     predictor: Predictor,
@@ -210,13 +218,3 @@ def measure_champion(
     ids = subjects.manifest.loc[subjects.manifest["split"] == "validation", "id"].tolist()
     flips = find_flips(ids, inputs, winner.validation, validation, task.metric.row_metric)
     return facts, flips
-
-
-def read_history(path: Path) -> "pd.DataFrame | None":
-    """Read the curve of a training; None where it has no epochs."""
-    import pandas as pd
-
-    if not path.exists():
-        return None
-    history = pd.read_csv(path)
-    return None if history.empty else history

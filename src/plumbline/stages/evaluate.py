@@ -16,10 +16,9 @@ from plumbline.contract.task import Task
 from plumbline.evidence import document, tracked_metrics, validation_only
 from plumbline.evidence.gather import gather
 from plumbline.evidence.judge import judge
-from plumbline.evidence.kept import keep
+from plumbline.evidence.kept import keep, restore
 from plumbline.evidence.measure import Exhibits, measure
 from plumbline.evidence.records import store_measurements
-from plumbline.evidence.restoring import restore
 from plumbline.evidence.withholding import is_withheld, withhold_figures
 from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
 from plumbline.process.leftovers import make_aside_folder
@@ -61,7 +60,7 @@ def evaluate(params: Params, task: Task[Params]) -> None:
         _write_failure(params, task, str(error))
         raise
     try:
-        keep(subjects, facts, measured, exhibits)
+        keep(subjects, task, facts, measured, exhibits)
     except (OSError, ValueError, TypeError) as error:
         announce(f"the next one measures again: nothing is kept in {layout.MEASURED}: {error}")
     message = f"{evidence['verdict']}: {evidence['summary']} `plumbline report` shows more."
