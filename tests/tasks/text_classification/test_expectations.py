@@ -177,10 +177,7 @@ def test_customers_who_come_back_with_their_label_are_a_group() -> None:
     assert re.match(r"the number '80\d+' is in an earlier split", next(iter(in_text.values())))
     no_text = store_table(loyal.assign(normal="x"))
     named = recognition.find_recognised(no_text, "test", ["train"], ["customer"])
-    days = loyal["normal"].str.replace(r"80(\d)(\d\d)$", r"202\1 \2 01t08 30", regex=True)
-    dated = store_table(loyal.assign(normal=days))
-    told = recognition.find_recognised(dated, "test", ["train"], [])
-    assert len(named) == len(told) == len(in_text)
+    assert len(named) == len(in_text)
 
 
 def test_customers_with_any_label_and_kinds_of_cases_are_no_group() -> None:

@@ -17,11 +17,8 @@ from plumbline.tasks.text_classification.expectations.each_label import (
 from plumbline.tasks.text_classification.expectations.text_rows import find_equal, name_metadata
 from plumbline.tasks.text_classification.params import TextParams
 
-# A day, or three digits or more in a word: prices are like that too, but do not predict a label.
-IDENTIFIER = re.compile(
-    r"(?<!\d)(?:(?:19|20)\d\d \d\d? \d\d?|\d\d? \d\d? (?:19|20)\d\d)(?!\d)"
-    r"|(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+"
-)
+# Three digits or more in a word: prices and years are like that too, but do not predict a label.
+IDENTIFIER = re.compile(r"(?<![^\W_])[^\W\d_]*+(?:\d[^\W\d_]*+){3,}+")
 MIN_VALUES = 20  # fewer are categories, such as channels or products
 MAX_ROWS_EACH = 30  # on average; a value with more is a kind of case, not a customer
 MIN_VALUES_EACH = 3  # of a label, on average; fewer are codes of the label, not customers
