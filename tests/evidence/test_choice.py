@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from tests.support.small_texts import LIMITS
 
 from plumbline.contract.records import Candidate, Scores
@@ -41,9 +40,8 @@ def test_a_leader_that_is_significantly_better_wins() -> None:
     scores = {"minilm": hits(0.96), "linear": hits(0.90)}
     choice = choose_among(scores, ACCURACY, LIMITS)
     assert choice.winner == "minilm"
-    assert choice.gain == pytest.approx(0.06)
-    assert choice.interval is not None
-    assert choice.interval.low > 0
+    assert "on validation minilm is +0.0600 better than linear" in choice.reason
+    assert choice.reason.endswith(": significantly")
 
 
 def test_where_all_are_excellent_the_simple_one_wins_and_the_reason_is_said() -> None:
@@ -77,7 +75,7 @@ def test_of_those_that_do_not_differ_significantly_the_cheapest_wins() -> None:
     costs = {"plurality": 0.03, "logit": 0.011, "cheap": 0.001}
     limits = LIMITS.model_copy(update={"simple_candidate": None, "confidence": 0.9999})
     choice = choose_among(scores, DOLLARS, limits, **costs)
-    assert (choice.winner, choice.costs) == ("logit", costs)
+    assert choice.winner == "logit"
     assert "logit costs least (0.011 $ an answer, plurality 0.03)" in choice.reason
     assert choose_among(scores, ACCURACY, limits).winner == "plurality"
 

@@ -4,16 +4,15 @@ The leader on validation wins, or the simple candidate if that is as good. Of se
 median ships: train leaves all of them alike, and the answers on validation decide.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from plumbline.contract.params import Evaluation
 from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Metric
-from plumbline.evidence.compare import is_floor_reached, orient_scores
+from plumbline.evidence.compare import Gain, is_floor_reached, measure_gain
 from plumbline.statistics import intervals
-from plumbline.statistics.intervals import Interval
 from plumbline.statistics.seeds import SeedSpread, estimate_spread, find_median_seed
 
 
@@ -24,11 +23,6 @@ class Choice:
     winner: str
     ranking: tuple[str, ...]  # on validation, best first
     reason: str
-    simple: str | None = None  # that the leader was compared with
-    gain: float | None = None  # of the leader over it, on validation
-    interval: Interval | None = None  # of that gain
-    confidence: float | None = None  # of that interval
-    costs: Mapping[str, float] | None = None  # of an answer, in the mean over validation
 
 
 def choose(candidates: Sequence[Candidate], metric: Metric, limits: Evaluation) -> Choice:
@@ -41,17 +35,16 @@ def choose(candidates: Sequence[Candidate], metric: Metric, limits: Evaluation) 
     than the best one and reach the floor, and the simple candidate replaces no cheaper one.
     """
     ranked = rank_candidates(candidates, metric)
-    leader = ranked[0]
-    reason = f"{leader.name} is the best on validation"
-    costs = None
+    leader, reason = ranked[0], f"{ranked[0].name} is the best on validation"
     if metric.cost_unit:
-        costs = {candidate.name: _get_cost(candidate) for candidate in ranked}
         leader, reason = _find_cheapest(ranked, metric, limits)
-    choice = Choice(leader.name, tuple(one.name for one in ranked), reason, costs=costs)
-    simple = next((one for one in ranked if one.name == limits.simple_candidate), leader)
-    if simple is leader or (costs and costs[simple.name] > costs[leader.name]):
-        return choice
-    return _compare_with_simple(choice, leader, simple, metric, limits)
+    winner = leader
+    for simple in ranked:
+        is_dearer = bool(metric.cost_unit) and _get_cost(simple) > _get_cost(leader)
+        if simple.name == limits.simple_candidate and simple is not leader and not is_dearer:
+            level = (1 - limits.confidence) / (len(ranked) - 1)
+            winner, reason = _compare_with_simple(leader, simple, metric, limits, level)
+    return Choice(winner.name, tuple(one.name for one in ranked), reason)
 
 
 def rank_candidates(candidates: Sequence[Candidate], metric: Metric) -> list[Candidate]:
@@ -83,8 +76,8 @@ def _find_cheapest(
     best = ranked[0]
     equals = [best]
     for candidate in ranked[1:]:
-        _, gain = _compare(best, candidate, metric, limits.confidence)
-        if gain.low <= 0 and _has_floor(candidate, metric, limits):
+        gain = _measure_gain(best, candidate, metric, limits.confidence)
+        if gain.interval.low <= 0 and _has_floor(candidate, metric, limits):
             equals.append(candidate)
     cheapest = min(equals, key=_get_cost)
     price = f"{_get_cost(cheapest):.4g} {metric.cost_unit} an answer"
@@ -98,43 +91,25 @@ def _find_cheapest(
 
 
 def _compare_with_simple(
-    choice: Choice, leader: Candidate, simple: Candidate, metric: Metric, limits: Evaluation
-) -> Choice:
-    confidence = 1 - (1 - limits.confidence) / (len(choice.ranking) - 1)
-    gain, interval = _compare(leader, simple, metric, confidence)
+    leader: Candidate, simple: Candidate, metric: Metric, limits: Evaluation, level: float
+) -> tuple[Candidate, str]:
+    """Return which of the two wins at this two-sided level, and why."""
+    gain, interval = _measure_gain(leader, simple, metric, 1 - level)
     reason = (
         f"on validation {leader.name} is {gain:+.4f} better than {simple.name}, which costs less "
-        f"({interval.low:+.4f} to {interval.high:+.4f} at {confidence:.4g})"
+        f"({interval.low:+.4f} to {interval.high:+.4f} at {1 - level:.4g})"
     )
-    winner = leader
     if interval.low > 0:
-        reason += ": significantly"
-    elif not _has_floor(simple, metric, limits):
-        reason += f": not significantly, but {simple.name} does not reach the floor"
-    else:
-        winner = simple
-        reason += f": not significantly, so {simple.name} is the winner"
-    return Choice(
-        winner.name,
-        choice.ranking,
-        reason,
-        simple.name,
-        gain,
-        interval,
-        confidence,
-        choice.costs,
-    )
+        return leader, f"{reason}: significantly"
+    if not _has_floor(simple, metric, limits):
+        return leader, f"{reason}: not significantly, but {simple.name} does not reach the floor"
+    return simple, f"{reason}: not significantly, so {simple.name} is the winner"
 
 
-def _compare(
-    one: Candidate, other: Candidate, metric: Metric, confidence: float
-) -> tuple[float, Interval]:
-    """Compute by how much `one` is better on validation, and the interval of that."""
-    ours, theirs = orient_scores(
-        one.validation.per_example[metric.name], other.validation.per_example[metric.name], metric
-    )
-    gain = float(ours.mean() - theirs.mean())
-    return gain, intervals.compute_gain_interval(ours, theirs, metric.kind, confidence)
+def _measure_gain(one: Candidate, other: Candidate, metric: Metric, confidence: float) -> Gain:
+    """Measure by how much `one` is better on validation."""
+    ours, theirs = (each.validation.per_example[metric.name] for each in (one, other))
+    return measure_gain(ours, theirs, metric, confidence)
 
 
 def _get_cost(candidate: Candidate) -> float:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -40,6 +40,13 @@ class Slice:
     p_adjusted: float  # for all groups (Holm 1979)
 
 
+class Gain(NamedTuple):
+    """By how much one model is better than another on the same rows, whichever way it counts."""
+
+    mean: float
+    interval: Interval
+
+
 @dataclass(frozen=True)
 class ChampionComparison:
     """The winner against the champion on the same rows."""
@@ -55,6 +62,16 @@ class ChampionComparison:
     seed_reach: float | None = None  # the part of the interval that seeds make, to each side
 
 
+def measure_gain(ours: np.ndarray, theirs: np.ndarray, metric: Metric, confidence: float) -> Gain:
+    """Measure by how much the mean of `ours` is better than that of `theirs` [rows].
+
+    ValueError where the scores are not finite, or not of the same rows.
+    """
+    mine, other = orient_scores(ours, theirs, metric)
+    interval = intervals.compute_gain_interval(mine, other, metric.kind, confidence)
+    return Gain(float(mine.mean() - other.mean()), interval)
+
+
 def compare_slices(
     rows: "pd.DataFrame",
     ours: np.ndarray,
@@ -68,16 +85,14 @@ def compare_slices(
     `rows` are the manifest's, in the order of the scores `ours` and `theirs` [rows].
     """
     groups = list(_find_groups(rows, limits))
-    pairs = [orient_scores(ours[mask], theirs[mask], metric) for _, _, mask in groups]
-    p_values = [
-        power.compute_loss_p_value(mine, other, limits.max_slice_loss, metric.kind)
-        for mine, other in pairs
-    ]
+    p_values = []
+    for _, _, mask in groups:
+        pair = orient_scores(ours[mask], theirs[mask], metric)
+        p_values.append(power.compute_loss_p_value(*pair, limits.max_slice_loss, metric.kind))
     adjusted = power.adjust_p_values(p_values)
     slices = []
     for number, (column, value, mask) in enumerate(groups):
-        mine, other = pairs[number]
-        gain = intervals.compute_gain_interval(mine, other, metric.kind, limits.confidence)
+        gain = measure_gain(ours[mask], theirs[mask], metric, limits.confidence)
         own = intervals.compute_mean_interval(ours[mask], metric.kind, limits.confidence)
         entry = Slice(
             column=column,
@@ -87,9 +102,9 @@ def compare_slices(
             **own._asdict(),
             reference=reference,
             reference_score=float(theirs[mask].mean()),
-            difference=float(mine.mean() - other.mean()),
-            difference_low=gain.low,
-            difference_high=gain.high,
+            difference=gain.mean,
+            difference_low=gain.interval.low,
+            difference_high=gain.interval.high,
             p_value=p_values[number],
             p_adjusted=adjusted[number],
         )
@@ -119,11 +134,8 @@ def compare_with_champion(
     The training that ships, `ours`, has to win by its own interval besides, since the other gates
     look at no other one.
     """
-    mine, other = orient_scores(ours, theirs, metric)
-    shipped = intervals.compute_gain_interval(mine, other, metric.kind, 1 - level)
-    interval = shipped
-    difference = float(mine.mean() - other.mean())
-    seed_reach = None
+    difference, shipped = measure_gain(ours, theirs, metric, 1 - level)
+    interval, seed_reach = shipped, None
     if spread is not None:
         gain = metric.sign * (spread.mean - float(theirs.mean()))
         seed_reach = seeds.compute_seed_reach(spread, 1 - level)
@@ -131,7 +143,7 @@ def compare_with_champion(
         difference = gain
     p_value = None
     if metric.kind == "binary":
-        p_value = intervals.compute_mcnemar_p_value(mine, other)
+        p_value = intervals.compute_mcnemar_p_value(ours, theirs)
     low = min(shipped.low, interval.low)
     if rule.policy == "not-worse":
         required = lag - rule.margin

@@ -1,16 +1,13 @@
 """What evaluate does inside an experiment of DVC: it scores validation, and no look is spent."""
 
 import shutil
-from collections.abc import Sequence
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.records import Candidate
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_bundles
 from plumbline.evidence import document
-from plumbline.evidence.choice import Choice
 from plumbline.evidence.document import PLACES
 from plumbline.evidence.measure import measure_candidates
 from plumbline.process.files import write_aside, write_json
@@ -50,7 +47,8 @@ def evaluate_validation(params: Params, task: Task[Params]) -> None:
     layout.PLOTS.mkdir(parents=True)
     for name, table in candidates[0].validation.tables.items():
         table.to_csv(layout.PLOTS / f"{name}.csv", index=False)
-    _write_pages(candidates, choice, metric)
+    for path in (layout.MODEL_CARD, layout.REPORT):
+        path.write_text(f"No verdict: {SUMMARY}.\n", encoding="utf-8")
     evidence = document.build_failure(params, task, SUMMARY)
     evidence["validation"] = {"winner": winner, "candidates": scores}
     write_json(layout.EVIDENCE, document.seal_evidence(evidence))
@@ -58,15 +56,3 @@ def evaluate_validation(params: Params, task: Task[Params]) -> None:
         f"evaluate: {winner} is the winner, with {metric} {scores[winner][metric]:.4f} on "
         f"validation; {SUMMARY}"
     )
-
-
-def _write_pages(candidates: Sequence[Candidate], choice: Choice, metric: str) -> None:
-    """Write the pages that a person opens: the same few lines, as Markdown and as HTML."""
-    lines = [f"No verdict: {SUMMARY}.", "", f"Validation {metric}:"]
-    for candidate in candidates:
-        scores = candidate.validation
-        num_rows = scores.per_example[metric].size
-        lines.append(f"* {candidate.name}: {scores.metrics[metric]:.4f} ({num_rows} rows)")
-    text = "\n".join([*lines, "", f"The winner would be {choice.winner}: {choice.reason}.", ""])
-    layout.MODEL_CARD.write_text(text, encoding="utf-8")
-    layout.REPORT.write_text(f"<!doctype html>\n<pre>\n{text}</pre>\n", encoding="utf-8")

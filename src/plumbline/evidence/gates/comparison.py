@@ -1,7 +1,6 @@
 """Gates that compare: with the champion, group by group, and whether the test split can tell."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -230,9 +229,6 @@ def _describe_pass(question: GateQuestion) -> str:
     num_open = sum(slice_.difference_low < -most for slice_ in question.slices)
     if num_open:
         text += f"; {num_open} of them have too few rows to show that they do not"
-    num_left = _count_unjudged_rows(question.slices, question.winner.size)
-    if num_left:
-        text += f"; up to {num_left} rows are in groups too small to judge"
     return text
 
 
@@ -245,11 +241,3 @@ def _count_needed_rows(question: GateQuestion) -> int:
     if comparison is not None and comparison.won and question.champion is not None:
         needed = max(needed, power.count_needed_rows(question.winner - question.champion))
     return needed
-
-
-def _count_unjudged_rows(slices: Sequence[Slice], num_rows: int) -> int:
-    """Count the rows outside of all judged groups, of the column that leaves out most."""
-    judged: dict[str, int] = {}
-    for slice_ in slices:
-        judged[slice_.column] = judged.get(slice_.column, 0) + slice_.num_rows
-    return num_rows - min(judged.values())

@@ -17,27 +17,25 @@ def check_baselines(question: GateQuestion) -> Ruling:
     The simple candidate was beaten on validation, where the winner was chosen. To demand the same
     of the test split again would choose on it.
     """
-    confidence = question.limits.confidence
     name, baseline = question.best_baseline
-    interval = question.compute_gain_interval(question.winner, baseline, confidence)
-    gain = question.compute_gain(question.winner, baseline)
+    winner, metric = question.winner, question.metric
+    gain, interval = compare.measure_gain(winner, baseline, metric, question.limits.confidence)
     share = question.limits.min_gain_over_baseline
-    margin = compare.compute_margin(float(baseline.mean()), share, question.metric)
+    margin = compare.compute_margin(float(baseline.mean()), share, metric)
     reason = (
         f"{gain:+.4f} over {name} ({baseline.mean():.4f}), at least {interval.low:+.4f}; "
         f"required: {margin:+.4f}, {share:.0%} of what {name} leaves to gain"
     )
     if interval.low < margin:
         return Ruling("fail", reason, gain, margin, interval)
-    if question.choice.simple is not None:
-        reason += f"; {question.choice.reason}"
+    reason += f"; {question.choice.reason}"
     if question.simple is None:
         return Ruling("pass", reason, gain, margin, interval)
     name = question.limits.simple_candidate or ""
-    over = question.compute_gain_interval(question.winner, question.simple, DISPROOF_CONFIDENCE)
+    more, over = compare.measure_gain(winner, question.simple, metric, DISPROOF_CONFIDENCE)
     reason += (
-        f"; on test {question.compute_gain(question.winner, question.simple):+.4f} over {name} "
-        f"({question.simple.mean():.4f}), {over.low:+.4f} to {over.high:+.4f}"
+        f"; on test {more:+.4f} over {name} ({question.simple.mean():.4f}), "
+        f"{over.low:+.4f} to {over.high:+.4f}"
     )
     if over.high < 0:
         reason += f": significantly worse than {name}, so validation and test disagree"
@@ -75,8 +73,9 @@ def _check_bound_of_each_row(question: GateQuestion, limits: np.ndarray) -> Ruli
     Rows differ far more from each other than a score from its limit, so pairs show a smaller leak.
     """
     bound = question.table.bound
-    gain = question.compute_gain(question.winner, limits)
-    interval = question.compute_gain_interval(question.winner, limits, DISPROOF_CONFIDENCE)
+    gain, interval = compare.measure_gain(
+        question.winner, limits, question.metric, DISPROOF_CONFIDENCE
+    )
     beyond = question.metric.sign * (question.winner - limits)
     num_beyond = int((beyond > ROUNDING).sum())
     mean = float(limits.mean())
@@ -104,17 +103,16 @@ def check_control(question: GateQuestion) -> Ruling:
     if not question.controls:
         return Ruling("not-applicable", "control.candidates in params.yaml names none")
     name, baseline = question.best_baseline
-    gain_intervals = {
-        control: question.compute_gain_interval(scores, baseline, DISPROOF_CONFIDENCE)
-        for control, scores in question.controls.items()
-    }
-    worst = max(gain_intervals, key=lambda control: gain_intervals[control].low)
-    interval = gain_intervals[worst]
-    scores = question.controls[worst]
-    gain = question.compute_gain(scores, baseline)
-    limit = max(0.0, CONTROL_SHARE * question.compute_gain(question.winner, baseline))
+    metric = question.metric
+    gains = {}
+    for control, scores in question.controls.items():
+        gains[control] = compare.measure_gain(scores, baseline, metric, DISPROOF_CONFIDENCE)
+    own = compare.measure_gain(question.winner, baseline, metric, DISPROOF_CONFIDENCE)
+    limit = max(0.0, CONTROL_SHARE * own.mean)
+    worst = max(gains, key=lambda control: gains[control].interval.low)
+    gain, interval = gains[worst]
     reason = (
-        f"{worst}, trained on shuffled answers, scores {scores.mean():.4f}; "
+        f"{worst}, trained on shuffled answers, scores {question.controls[worst].mean():.4f}; "
         f"{name} {baseline.mean():.4f}"
     )
     if interval.low > limit:

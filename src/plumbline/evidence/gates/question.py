@@ -215,29 +215,14 @@ class GateQuestion:
             return 0.0
         if self.known.lag is None:
             return None
-        return max(0.0, self.known.lag - self.compute_gain(self.winner, self.champion))
+        ours, theirs = compare.orient_scores(self.winner, self.champion, self.metric)
+        return max(0.0, self.known.lag - float(ours.mean() - theirs.mean()))
 
     def estimate_score(self, scores: Scores) -> Interval:
         """Compute the interval of the mean of `scores`."""
         return intervals.compute_mean_interval(
             self._pick(scores), self.metric.kind, self.limits.confidence
         )
-
-    def compute_gain(self, ours: np.ndarray, theirs: np.ndarray) -> float:
-        """Compute by how much the mean of `ours` is better, whichever way the metric counts.
-
-        ValueError where the scores are not finite, or not of the same rows.
-        """
-        better, worse = compare.orient_scores(ours, theirs, self.metric)
-        intervals.check_pairs(better, worse)
-        return float(better.mean() - worse.mean())
-
-    def compute_gain_interval(
-        self, ours: np.ndarray, theirs: np.ndarray, confidence: float
-    ) -> Interval:
-        """Compute the interval of that gain on the same examples."""
-        better, worse = compare.orient_scores(ours, theirs, self.metric)
-        return intervals.compute_gain_interval(better, worse, self.metric.kind, confidence)
 
     def _pick(self, scores: Scores) -> np.ndarray:
         return scores.per_example[self.metric.name]
