@@ -54,8 +54,7 @@ def _report_no_lock(outs: list[str]) -> DiagnosticResult:
     """Say whether something was run here, of which the record is gone."""
     if not outs:
         return DiagnosticResult("outputs", True, "no dvc.lock: nothing was run here yet")
-    shown = ", ".join(outs[:3]) + (" ..." if len(outs) > 3 else "")
-    message = f"no dvc.lock, so nothing says what these {len(outs)} should be: {shown}"
+    message = f"no dvc.lock, so nothing says what these should be: {', '.join(outs[:3])} ..."
     remedy = "`git checkout dvc.lock` to restore what was recorded, or `dvc repro` to run all again"
     return DiagnosticResult("outputs", False, message, remedy)
 

@@ -1,4 +1,4 @@
-"""Journal, champion.json, registry and registration.json: whether they agree.
+"""Journal, champion.json and registry: whether they agree.
 
 They are read without MLflow. The journal says which models and versions there should be.
 """
@@ -17,7 +17,6 @@ from plumbline.contract.errors import (
 )
 from plumbline.contract.loading import load_params
 from plumbline.diagnostics.result import DiagnosticResult, report_error
-from plumbline.process.files import read_json_object
 from plumbline.process.lineage import run_git
 from plumbline.registry import champion_pin, journal, local_files
 from plumbline.registry.journal import Entry
@@ -32,7 +31,6 @@ from plumbline.tracking import store_location
 RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.DRIFT_REFERENCE)
 BACKUP = "restore it from a backup"
 FINISH = "`plumbline journal {}` finishes a decision that was cut off, or says what to do"
-REGISTER_AGAIN = "`dvc repro --force --single-item register` registers it again"
 UNREACHABLE = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
 WHEN_IT_ANSWERS = "run this again when the store can be read: nothing shows that it is damaged"
 
@@ -98,7 +96,6 @@ def _check_models(entries: list[Entry], *, full: bool) -> Iterator[DiagnosticRes
             message = str(error).partition(". Try ")[0]
             yield DiagnosticResult("registry", False, message, UNREACHABLE)
             return
-    yield from _check_registration()
     if full:
         yield from _check_versions(entries)
 
@@ -115,23 +112,6 @@ def _check_champion(name: str, last: Entry | None) -> Iterator[DiagnosticResult]
         yield report_error("champion", error, BACKUP)
 
 
-def _check_registration() -> Iterator[DiagnosticResult]:
-    """Whether the version that register says it made is in the registry."""
-    if not layout.REGISTRATION.exists():
-        return
-    try:
-        done = read_json_object(layout.REGISTRATION)
-        name, number = done["model"], done["version"]
-        if number is not None:
-            find_version(f"models:/{name}/{number}")
-    except (ValueError, KeyError) as error:
-        message = f"{layout.REGISTRATION} is damaged ({error!r})"
-        yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
-    except AbsentVersionError:
-        message = f"{layout.REGISTRATION} says {name} version {number}, which the registry lacks"
-        yield DiagnosticResult("registration", False, message, REGISTER_AGAIN)
-
-
 def _check_versions(entries: list[Entry]) -> Iterator[DiagnosticResult]:
     """Read the files, evidence and signature of each version that the journal names."""
     named: dict[tuple[str, str], list[Entry]] = {}
@@ -143,7 +123,12 @@ def _check_versions(entries: list[Entry]) -> Iterator[DiagnosticResult]:
         try:
             faults += _check_version(name, version, own)
         except AbsentVersionError:
-            faults.append(_report_absent(own, _find_last_move(name, entries)))
+            last = _find_last_move(name, entries)
+            ok = last is None or version not in (last.version, last.previous)
+            numbers = ", ".join(str(entry.number) for entry in own)
+            message = f"{name} version {version}, named in entry {numbers}, does not exist"
+            remedy = f"{BACKUP}, unless it was deleted on purpose: it is not served any more"
+            faults.append(DiagnosticResult("versions", ok, message, remedy))
         except BundleError as error:
             remedy = f"{BACKUP} of the artifacts; until then do not promote it"
             faults.append(report_error("versions", error, remedy))
@@ -176,17 +161,6 @@ def _check_version(name: str, version: str, own: list[Entry]) -> Iterator[Diagno
         message = f"{name} version {version}: commit {commit[:12]} is not in this repository"
         remedy = "git fetch --all (in a shallow clone: git fetch --unshallow), or push its branch"
         yield DiagnosticResult("versions", False, message, remedy)
-
-
-def _report_absent(own: list[Entry], last: Entry | None) -> DiagnosticResult:
-    """Report a version that the journal names, and the registry lacks: it may not be needed."""
-    version = own[0].version
-    numbers = ", ".join(str(entry.number) for entry in own)
-    message = f"{own[0].model} version {version}, named in entry {numbers}, does not exist"
-    if last is not None and version in (last.version, last.previous):
-        return DiagnosticResult("versions", False, message, f"{BACKUP} of the registry")
-    remedy = "nothing, if it was deleted on purpose: it is not served any more"
-    return DiagnosticResult("versions", True, message, remedy)
 
 
 def _find_last_move(name: str, entries: list[Entry]) -> Entry | None:
