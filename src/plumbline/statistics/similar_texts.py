@@ -9,17 +9,16 @@ The checked texts are indexed, which are the fewer ones; the known ones are look
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plumbline.statistics.ngrams import Grams, ListParts, count_grams, cut_texts, list_ngrams
+from plumbline.statistics.ngrams import Grams, ListParts, count_grams, cut_texts
 
 if TYPE_CHECKING:
-    import pandas as pd
     from scipy.sparse import csr_matrix
 
+CHUNK_TEXTS = 200  # known ones that are looked up at once
 CHUNK_PAIRS = 200_000  # that are compared at once
 ROUNDING = 1e-9
 
@@ -35,7 +34,7 @@ def find_twins(
     checked: Sequence[str],
     known: Iterable[str],
     similarity: float,
-    list_parts: ListParts = list_ngrams,
+    list_parts: ListParts | None = None,
 ) -> dict[int, Twin]:
     """Map numbers of checked texts to the known text with the most n-grams in common.
 
@@ -44,58 +43,48 @@ def find_twins(
     """
     if not checked:
         return {}
-    index = _build_index(count_grams(checked, list_parts), similarity)
+    grams = _put_rarest_first(count_grams(checked, list_parts))
     twins: dict[int, Twin] = {}
     for _, chunk in cut_texts(known):
-        for number, place, score in _find_pairs(index, count_grams(chunk, list_parts), similarity):
+        for number, place, score in _find_pairs(grams, count_grams(chunk, list_parts), similarity):
             if chunk[place] != checked[number]:
                 twin = Twin(score, chunk[place])
                 twins[number] = max(twins.get(number, twin), twin)
     return twins
 
 
-@dataclass(frozen=True)
-class _FirstGramIndex:
-    """The checked texts, by the rarest n-grams of each."""
-
-    matrix: "csr_matrix"  # [texts, n-grams], the rarest n-gram first
-    codes: "pd.Index"  # of the n-gram of each column
-    grams: np.ndarray  # first n-grams of all texts, sorted
-    owners: np.ndarray  # the text of each of `grams`
-
-
-def _build_index(checked: Grams, similarity: float) -> _FirstGramIndex:
-    import pandas as pd
-
-    matrix, codes = checked
-    by_rarity = np.argsort(np.bincount(matrix.indices, minlength=len(codes)), kind="stable")
+def _put_rarest_first(grams: Grams) -> Grams:
+    """Return the same n-grams in the order of how many texts have them."""
+    by_rarity = np.argsort(np.bincount(grams.matrix.indices, minlength=len(grams.codes)))
     ranks = np.empty_like(by_rarity)
-    ranks[by_rarity] = np.arange(len(codes))
-    matrix = _number_columns(matrix, ranks, len(codes))
-    owners, grams = _list_first_grams(matrix, np.diff(matrix.indptr), similarity)
-    order = np.argsort(grams, kind="stable")
-    return _FirstGramIndex(matrix, pd.Index(codes[by_rarity]), grams[order], owners[order])
+    ranks[by_rarity] = np.arange(len(by_rarity))
+    return Grams(_number_columns(grams.matrix, ranks, len(ranks)), grams.codes[by_rarity])
 
 
 def _find_pairs(
-    index: _FirstGramIndex, known: Grams, similarity: float
+    checked: Grams, known: Grams, similarity: float
 ) -> Iterator[tuple[int, int, float]]:
     """Yield the numbers of a checked and of a known text, and their similarity."""
     import pandas as pd
 
-    sizes = np.diff(known.matrix.indptr)
-    checked_sizes = np.diff(index.matrix.indptr)
-    columns = index.codes.get_indexer(pd.Index(known.codes))
-    matrix = _number_columns(known.matrix, columns, len(index.codes))
-    for theirs, ours in _list_candidates(index, matrix, sizes, similarity):
+    sizes, checked_sizes = np.diff(known.matrix.indptr), np.diff(checked.matrix.indptr)
+    columns = pd.Index(checked.codes).get_indexer(known.codes)
+    matrix = _number_columns(known.matrix, columns, len(checked.codes))
+    first = _keep_first_grams(checked.matrix, checked_sizes, similarity).T.tocsr()
+    asked = _keep_first_grams(matrix, sizes, similarity)
+    for start in range(0, len(sizes), CHUNK_TEXTS):
+        theirs, ours = (asked[start : start + CHUNK_TEXTS] @ first).nonzero()
+        theirs += start
         smaller = np.minimum(checked_sizes[ours], sizes[theirs])
         larger = np.maximum(checked_sizes[ours], sizes[theirs])
-        is_possible = smaller >= similarity * larger - ROUNDING
-        ours, theirs = ours[is_possible], theirs[is_possible]
-        num_shared = np.asarray(index.matrix[ours].multiply(matrix[theirs]).sum(axis=1)).ravel()
-        scores = num_shared / (checked_sizes[ours] + sizes[theirs] - num_shared)
-        for place in np.flatnonzero(scores >= similarity):
-            yield int(ours[place]), int(theirs[place]), float(scores[place])
+        possible = np.flatnonzero(smaller >= similarity * larger - ROUNDING)
+        for part in range(0, len(possible), CHUNK_PAIRS):
+            pairs = possible[part : part + CHUNK_PAIRS]
+            one, two = ours[pairs], theirs[pairs]
+            num_shared = np.asarray(checked.matrix[one].multiply(matrix[two]).sum(axis=1)).ravel()
+            scores = num_shared / (checked_sizes[one] + sizes[two] - num_shared)
+            for place in np.flatnonzero(scores >= similarity):
+                yield int(one[place]), int(two[place]), float(scores[place])
 
 
 def _number_columns(matrix: "csr_matrix", numbers: np.ndarray, num_columns: int) -> "csr_matrix":
@@ -111,48 +100,18 @@ def _number_columns(matrix: "csr_matrix", numbers: np.ndarray, num_columns: int)
     return numbered
 
 
-def _list_candidates(
-    index: _FirstGramIndex, matrix: "csr_matrix", sizes: np.ndarray, similarity: float
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield known texts (rows of `matrix`) that may be similar, and a checked one for each."""
-    import pandas as pd
-
-    askers, asked = _list_first_grams(matrix, sizes, similarity)
-    first = np.searchsorted(index.grams, asked)
-    counts = np.searchsorted(index.grams, asked, side="right") - first
-    num_checked = index.matrix.shape[0]
-    for part in _cut_chunks(counts, askers):
-        repeats = counts[part]
-        steps = np.arange(repeats.sum()) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        others = index.owners[np.repeat(first[part], repeats) + steps]
-        yield np.divmod(
-            pd.unique(np.repeat(askers[part], repeats) * num_checked + others), num_checked
-        )
-
-
-def _list_first_grams(
-    matrix: "csr_matrix", sizes: np.ndarray, similarity: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return (text, n-gram) of the rarest n-grams of each text: similar texts share one of them.
+def _keep_first_grams(matrix: "csr_matrix", sizes: np.ndarray, similarity: float) -> "csr_matrix":
+    """Return the rarest n-grams of each text alone: similar texts share one of them.
 
     Texts have `sizes` n-grams, those that `matrix` leaves out too: these are the rarest of all.
     """
+    from scipy.sparse import csr_matrix
+
     num_listed = np.diff(matrix.indptr)
     num_first = sizes - np.ceil(similarity * sizes - ROUNDING).astype(int) + 1
     num_left = num_first - (sizes - num_listed)
     places = np.arange(len(matrix.indices)) - np.repeat(matrix.indptr[:-1], num_listed)
-    owners = np.repeat(np.arange(len(sizes)), num_listed)
     is_first = places < np.repeat(num_left, num_listed)
-    return owners[is_first], matrix.indices[is_first]
-
-
-def _cut_chunks(counts: np.ndarray, askers: np.ndarray) -> Iterator[slice]:
-    """Cut the n-grams of texts into runs of whole texts with about CHUNK_PAIRS pairs."""
-    starts = np.flatnonzero(np.diff(askers, prepend=-1))
-    if not len(starts):
-        return
-    totals = np.add.reduceat(counts, starts)
-    chunks = (np.cumsum(totals) - totals) // CHUNK_PAIRS
-    cuts = starts[np.flatnonzero(np.diff(chunks, prepend=-1))].tolist()
-    for start, end in zip(cuts, [*cuts[1:], len(counts)], strict=True):
-        yield slice(start, end)
+    owners = np.repeat(np.arange(len(sizes)), num_listed)[is_first]
+    marks = np.ones(len(owners), dtype=bool)
+    return csr_matrix((marks, (owners, matrix.indices[is_first])), shape=matrix.shape)

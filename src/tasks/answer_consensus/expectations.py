@@ -1,6 +1,5 @@
 """What records must be before a policy may learn from them, and whether they leak."""
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -85,13 +84,9 @@ def find_leaks(params: ConsensusParams, examples: Path) -> list[Leak]:
     return count_leaks(rows.assign(id=shown), places)
 
 
-def list_words(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the text and a hash of each word, numbers being words."""
-    from pandas.util import hash_array
-
-    words = [WORD.findall(text.casefold()) for text in texts]
-    owners = np.repeat(np.arange(len(texts)), [len(own) for own in words])
-    return owners, hash_array(np.array(list(itertools.chain(*words)), dtype=object))
+def list_words(text: str) -> list[str]:
+    """List the words, numbers being words."""
+    return WORD.findall(text.casefold())
 
 
 def _find_poor_agents(agents: list[str], right: np.ndarray, golds: np.ndarray) -> str | None:
