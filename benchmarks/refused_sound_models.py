@@ -33,7 +33,7 @@ from plumbline.contract.params import Params, Selective
 from plumbline.contract.records import Bound, Case, Leak, Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare
-from plumbline.evidence.compare import compare_forms
+from plumbline.evidence.compare import compare_form
 from plumbline.evidence.gates import GATES
 from plumbline.evidence.judge import judge
 from plumbline.evidence.records import Measurements, read_measurements
@@ -42,7 +42,6 @@ from plumbline.process.files import read_json
 from plumbline.registry.package.clean_process import time_call
 from plumbline.statistics.calibration import measure_calibration
 from plumbline.statistics.error_ordering import ErrorOrdering, estimate_auroc
-from plumbline.statistics.intervals import Interval
 from plumbline.statistics.power import DISPROOF_CONFIDENCE
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/text_classification.yaml"
@@ -265,9 +264,7 @@ def draw_doubt(random: np.random.Generator, num_rows: int, area: float) -> dict[
     area, interval = estimate_auroc(doubt, 1 - hits, LIMITS.confidence)
     highest = estimate_auroc(doubt, 1 - hits, DISPROOF_CONFIDENCE)[1].high
     num_errors = num_rows - int(hits.sum())
-    ordering = ErrorOrdering(
-        num_rows, num_errors, num_rows, area, interval, highest, 0.0, Interval(0.0, 0.0)
-    )
+    ordering = ErrorOrdering(num_rows, num_errors, num_rows, area, interval, highest)
     return {"winner": hits, "orderings": {"epistemic": ordering, "total": ordering}}
 
 
@@ -299,11 +296,9 @@ def draw_loss(random: np.random.Generator, num_rows: int, loss: float) -> dict[s
 def judge_form(served: np.ndarray, trained: np.ndarray, is_other: np.ndarray) -> dict[str, Any]:
     """Compare scores [rows] of both forms, and answers that differ where `is_other`."""
     same = np.zeros(trained.size, int)
-    forms = {
-        "int8": Scores({"accuracy": served, "predicted": is_other.astype(int)}, {}),
-        "fp32": Scores({"accuracy": trained, "predicted": same}, {}),
-    }
-    return {"form": "int8", "parity": compare_forms(forms, METRIC)["int8"]}
+    int8 = Scores({"accuracy": served, "predicted": is_other.astype(int)}, {})
+    fp32 = Scores({"accuracy": trained, "predicted": same}, {})
+    return {"form": "int8", "parity": compare_form(int8, fp32, METRIC)}
 
 
 def draw_cases(kind: Any, random: np.random.Generator, rows: int, share: float) -> dict[str, Any]:

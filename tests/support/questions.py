@@ -92,11 +92,10 @@ class Facts:
         asked = gates.GateQuestion(data, table, known, runtime, self.limits, [winner], self.choice)
         given = (
             "baselines", "simple", "controls", "named_controls", "champion", "seeds", "level",
-            "slices", "calibration", "selective", "cost",
+            "slices", "calibration", "selective", "cost", "parity",
         )  # fmt: skip
         vars(asked).update({name: getattr(self, name) for name in given})
         vars(asked)["orderings"] = {name: self.orderings}
-        vars(asked)["parities"] = {self.form: self.parity} if self.parity else {}
         return asked
 
 

@@ -1,12 +1,12 @@
 """Scores side by side on the same test examples: group by group, and model against model."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from plumbline.contract.params import TRAINED_FORM, Champion, Evaluation
+from plumbline.contract.params import Champion, Evaluation
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 from plumbline.statistics import intervals, power, seeds
@@ -186,20 +186,12 @@ def orient_scores(
     return (ours, theirs) if metric.higher_is_better else (-ours, -theirs)
 
 
-def compare_forms(forms: Mapping[str, Scores], metric: Metric) -> dict[str, VariantParity]:
-    """Compare each form with `fp32`, where there is that one and others.
-
-    Intervals are those of a gate that must not be disproved.
-    """
-    parities = {}
-    for name, scores in forms.items():
-        if name == TRAINED_FORM or TRAINED_FORM not in forms:
-            continue
-        ours, theirs = scores.per_example, forms[TRAINED_FORM].per_example
-        pairs = orient_scores(ours[metric.name], theirs[metric.name], metric)
-        equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
-        parities[name] = measure_parity(*pairs, equal, metric.kind, power.DISPROOF_CONFIDENCE)
-    return parities
+def compare_form(served: Scores, trained: Scores, metric: Metric) -> VariantParity:
+    """Compare the form that is served with `fp32`, at the level of gates that disprove."""
+    ours, theirs = served.per_example, trained.per_example
+    pair = orient_scores(ours[metric.name], theirs[metric.name], metric)
+    equal = ours["predicted"] == theirs["predicted"] if "predicted" in ours else None
+    return measure_parity(*pair, equal, metric.kind, power.DISPROOF_CONFIDENCE)
 
 
 def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str, str, np.ndarray]]:

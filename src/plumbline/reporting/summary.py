@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-NUM_METRICS = 3  # beside the metric that decides, on a terminal that is wide enough
-WIDE = 104  # characters
 COLOURS = {"promote": "green", "keep": "blue"}  # all other verdicts are red
 
 
@@ -33,8 +31,7 @@ def print_report(console: "Console") -> None:
     if rejection:
         _print_marked(console, "[red]not of these data[/]", f": {rejection}")
     if evidence.get("ranking"):  # there is none where the evaluation broke off
-        num_metrics = NUM_METRICS if console.width >= WIDE else 0
-        console.print(_build_table(evidence, num_metrics))
+        console.print(_build_table(evidence))
     verdict = evidence["verdict"]
     colour = COLOURS.get(verdict, "red")
     _print_marked(console, f"[bold {colour}]{verdict}[/]", f": {evidence['summary']}")
@@ -100,23 +97,21 @@ def _describe_rejection() -> str:
     )
 
 
-def _build_table(evidence: Mapping[str, Any], num_metrics: int) -> "Table":
+def _build_table(evidence: Mapping[str, Any]) -> "Table":
     from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table
 
     metric = evidence["metric"]["name"]
-    others = evidence["other_metrics"][:num_metrics]
     interval = f"{evidence['thresholds']['confidence']:.0%} interval"
     title = f"{format_name(metric)} on held-out examples"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     table.add_column("candidate")
-    for heading in ("validation", "test", interval, *others, "p50", "size"):
+    for heading in ("validation", "test", interval, "p50", "size"):
         table.add_column(format_name(heading), justify="right", no_wrap=True)
     for row in build_leaderboard(evidence):
         cells = [_format_score(row["validation"]), _format_score(row["metrics"][metric])]
         cells.append("" if row["low"] is None else f"{row['low']:.4f} to {row['high']:.4f}")
-        cells += [_format_score(row["metrics"].get(name)) for name in others]
         mark, style = ("* ", "bold") if row["chosen"] else ("  ", None)
         if row["cost"] is None:
             style = "dim"  # a baseline

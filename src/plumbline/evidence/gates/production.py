@@ -5,6 +5,7 @@ from typing import Any
 
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.evidence.scores import name_answers
 from plumbline.statistics.parity import is_disproved
 
 BUSY = 1.5  # times as long as alone: from here on, other programs were in the way
@@ -77,7 +78,7 @@ def check_parity(question: GateQuestion) -> Ruling:
     """
     limits = question.limits.parity
     form = question.runtime.forms[0]["name"]
-    parity = question.parities.get(form)
+    parity = question.parity
     if parity is None:
         return Ruling("not-applicable", f"{form} is served, the form that was trained")
     max_loss = -limits.max_loss
@@ -101,17 +102,17 @@ def check_parity(question: GateQuestion) -> Ruling:
 def describe_forms(question: GateQuestion) -> dict[str, Any]:
     """Describe the winner in each form; `p50` and `p95` are of one row, the others of a batch."""
     described = []
+    scores, parity = question.best.test, question.parity
     for number, form in enumerate(question.runtime.forms):
-        name = form["name"]
-        scores = question.form_scores[name]
-        parity = question.parities.get(name)
+        if number:
+            scores = question.table.select("form")[name_answers(question.best.name, form["name"])]
         low, high = question.estimate_score(scores)
         figures = {
             "served": number == 0,
             "score": float(scores.per_example[question.metric.name].mean()),
             "low": low,
             "high": high,
-            "agreement": parity.agreement if parity else None,
+            "agreement": None if number or parity is None else parity.agreement,
         }
         described.append(dict(form) | figures)
     return {"forms": described}

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.params import Evaluation
+from plumbline.contract.params import TRAINED_FORM, Evaluation
 from plumbline.contract.records import Candidate, Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare
@@ -148,18 +148,13 @@ class GateQuestion:
         return measure_selective(best.validation, best.test, self.metric, self.limits)
 
     @cached_property
-    def form_scores(self) -> Mapping[str, Scores]:
-        """The winner's scores in each of its forms, the served one first."""
-        others = self.table.select("form")
-        served, *names = [form["name"] for form in self.runtime.forms]
-        return {served: self.best.test} | {
-            name: others[name_answers(self.best.name, name)] for name in names
-        }
-
-    @cached_property
-    def parities(self) -> Mapping[str, VariantParity]:
-        """What each form loses against `fp32`, by name."""
-        return compare.compare_forms(self.form_scores, self.metric)
+    def parity(self) -> VariantParity | None:
+        """What the served form loses against `fp32`; None where that is served, or is not there."""
+        name = name_answers(self.best.name, TRAINED_FORM)
+        trained = self.table.select("form").get(name)
+        if trained is None:
+            return None
+        return compare.compare_form(self.best.test, trained, self.metric)
 
     @cached_property
     def cost(self) -> Mapping[str, float]:
