@@ -11,7 +11,7 @@ from typing import Any
 from plumbline.contract.params import Evaluation
 from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.task import Metric
-from plumbline.evidence.compare import Gain, is_floor_reached, measure_gain
+from plumbline.evidence.compare import MeasuredGain, is_floor_reached, measure_gain
 from plumbline.statistics import intervals
 from plumbline.statistics.seeds import SeedSpread, estimate_spread, find_median_seed
 
@@ -106,7 +106,9 @@ def _compare_with_simple(
     return simple, f"{reason}: not significantly, so {simple.name} is the winner"
 
 
-def _measure_gain(one: Candidate, other: Candidate, metric: Metric, confidence: float) -> Gain:
+def _measure_gain(
+    one: Candidate, other: Candidate, metric: Metric, confidence: float
+) -> MeasuredGain:
     """Measure by how much `one` is better on validation."""
     ours, theirs = (each.validation.per_example[metric.name] for each in (one, other))
     return measure_gain(ours, theirs, metric, confidence)

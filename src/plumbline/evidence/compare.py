@@ -40,7 +40,7 @@ class Slice:
     p_adjusted: float  # for all groups (Holm 1979)
 
 
-class Gain(NamedTuple):
+class MeasuredGain(NamedTuple):
     """By how much one model is better than another on the same rows, whichever way it counts."""
 
     mean: float
@@ -62,14 +62,16 @@ class ChampionComparison:
     seed_reach: float | None = None  # the part of the interval that seeds make, to each side
 
 
-def measure_gain(ours: np.ndarray, theirs: np.ndarray, metric: Metric, confidence: float) -> Gain:
+def measure_gain(
+    ours: np.ndarray, theirs: np.ndarray, metric: Metric, confidence: float
+) -> MeasuredGain:
     """Measure by how much the mean of `ours` is better than that of `theirs` [rows].
 
     ValueError where the scores are not finite, or not of the same rows.
     """
     mine, other = orient_scores(ours, theirs, metric)
     interval = intervals.compute_gain_interval(mine, other, metric.kind, confidence)
-    return Gain(float(mine.mean() - other.mean()), interval)
+    return MeasuredGain(float(mine.mean() - other.mean()), interval)
 
 
 def compare_slices(
