@@ -49,28 +49,25 @@ def build_body(agent: AgentEntry, messages: Messages) -> bytes:
     return json.dumps(body).encode()
 
 
-def parse_reply(raw: bytes, messages: Messages, content_type: str) -> Reply:
+def parse_reply(raw: bytes, messages: Messages) -> Reply:
     """Read the first choice of a response.
 
     Raises AgentError, which repeats nothing of the response, where it is not a chat completion.
     """
     try:
         value = json.loads(raw)
-    except (ValueError, RecursionError):
-        kind = content_type.partition(";")[0].strip()[:60] or "none"
-        problem = f"the response is not valid JSON (content type: {kind})"
-        raise AgentError("protocol", problem) from None
-    if not isinstance(value, dict) or not isinstance(value.get("choices"), list):
-        problem = "the response has no list `choices`; is base_url an address ending in /v1?"
-        raise AgentError("protocol", problem)
-    choice = value["choices"][0] if value["choices"] else {}
-    message = choice.get("message") if isinstance(choice, dict) else None
-    text = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(text, str):
-        raise AgentError("protocol", "the response has no text in choices[0].message.content")
+        choice = value["choices"][0]
+        raw_text = choice["message"]["content"].encode("utf-16", "surrogatepass")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        raise AgentError(
+            "protocol",
+            "the response has no text in choices[0].message.content; is base_url an address that "
+            "ends in /v1?",
+        ) from None
     sent = sum(len(message["content"]) for message in messages)
+    text = raw_text.decode("utf-16", "replace")  # JSON may escape half a character
     return Reply(
-        _replace_surrogates(text),
+        text,
         _read_count(value.get("usage"), "prompt_tokens", sent),
         _read_count(value.get("usage"), "completion_tokens", len(text)),
         is_truncated=choice.get("finish_reason") == "length",
@@ -85,13 +82,8 @@ def read_error_message(raw: bytes) -> str:
         return ""
     error = value.get("error", value) if isinstance(value, dict) else None
     if isinstance(error, dict):
-        error = error.get("message", error.get("detail"))
+        error = error.get("message")
     return error if isinstance(error, str) else ""
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace halves of characters, which JSON may escape (`\\ud83d`) and no file can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _read_count(usage: Any, key: str, num_chars: int) -> int:

@@ -66,7 +66,7 @@ class EndpointClient:
         status = response.status_code
         if status == 200:
             raw = await _read_body(response, MAX_BODY)
-            reply = parse_reply(raw, messages, response.headers.get("content-type", ""))
+            reply = parse_reply(raw, messages)
             return replace(reply, text=self._hide_key(reply.text))  # it is recorded and printed
         if 300 <= status < 400:
             message = f"HTTP {status}: redirect; write the final address in base_url"

@@ -16,7 +16,6 @@ from plumbline_consult.course import name_question
 from plumbline_consult.questions import read_columns
 
 WRITTEN = ["question_id", "question", "gold", "agent", "answer", "tokens"]
-ENDINGS = (".csv", ".jsonl", ".parquet")
 # Why a question is left out, and what can be done.
 WITHOUT_GOLD = "questions without a gold answer"
 AMBIGUOUS = "ids of more than one question, left out"
@@ -108,25 +107,19 @@ def grade_records(
 
 
 def check_target(path: Path, overwrite: bool) -> None:
-    """ParamsError where `path` has another ending than can be written, or exists."""
-    if path.suffix not in ENDINGS:
-        raise ParamsError(f"{path}: expected a name that ends in {', '.join(ENDINGS)}")
+    """ParamsError where `path` does not end in .csv, or exists."""
+    if path.suffix != ".csv":
+        raise ParamsError(f"{path}: expected a name that ends in .csv")
     if path.exists() and not overwrite:
         raise ParamsError(f"{path}: exists; replace it with --overwrite, or choose another name")
 
 
 def write_answers(path: Path, answers: list[AnswerRecord]) -> None:
-    """Write in the format of the path's ending; the file appears when it is complete."""
+    """Write them as CSV; the file appears when it is complete."""
     import pandas as pd
 
-    table = pd.DataFrame(answers)[WRITTEN]
     with write_aside(path) as aside:
-        if path.suffix == ".parquet":
-            table.to_parquet(aside, index=False)
-        elif path.suffix == ".jsonl":
-            table.to_json(aside, orient="records", lines=True, force_ascii=False)
-        else:
-            table.to_csv(aside, index=False)
+        pd.DataFrame(answers)[WRITTEN].to_csv(aside, index=False)
 
 
 def _choose_answers(answers: list[AnswerRecord]) -> dict[str, AnswerRecord]:

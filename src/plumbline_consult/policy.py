@@ -14,7 +14,6 @@ from plumbline_consult.agents import AgentsFile
 from plumbline_consult.calling import AgentOutcome
 
 INPUTS = ("agents", "answers", "budget")
-CONFIG = "config.json"
 EVERYONE = "all"  # what the command line calls it
 ROUNDING = 1e-9  # relative, of sums of costs
 OUTPUTS = ("ask", "answer", "confidence", "votes")
@@ -125,26 +124,11 @@ def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> Polic
             f"{label}: not a policy: it takes {', '.join(sorted(inputs))} and answers "
             f"{', '.join(sorted(outputs))}; the recipe answer_consensus trains one"
         )
-    config = read_json(folder / CONFIG)
-    try:
-        policy = PolicyConfig(
-            config["agents"],
-            config["normalise"],
-            config["costs"],
-            config["max_cost"],
-        )
-    except KeyError as error:
-        raise PlumblineError(f"{label}: {CONFIG} has no {error}; train it again") from None
-    _check_agents(policy, path, file)
-    return policy
-
-
-def _check_agents(policy: PolicyConfig, path: Path, file: AgentsFile) -> None:
-    missing = [name for name in policy.agents if name not in file.agents]
+    config = read_json(folder / "config.json")
+    missing = [name for name in config["agents"] if name not in file.agents]
     if missing:
-        others = [name for name in file.agents if name not in policy.agents]
-        hint = f"; only the file has {', '.join(others)}" if others else ""
         raise ParamsError(
             f"{path}: agents: the policy may ask for {', '.join(missing)}; "
-            f"describe them there under these names{hint}"
+            "describe them there under these names"
         )
+    return PolicyConfig(config["agents"], config["normalise"], config["costs"], config["max_cost"])

@@ -1,7 +1,6 @@
 """POST /consult: the served policy asks the agents of agents.yaml, within the file's limits."""
 
 import asyncio
-import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,7 +34,6 @@ BODY = {
     "additionalProperties": False,
 }
 DESCRIPTION = {"requestBody": {"required": True, "content": {"application/json": {"schema": BODY}}}}
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -55,12 +53,11 @@ def add_consult_route(
     answer_request: "AnswerRequest",
 ) -> None:
     """Add the route; `answer_request` answers and logs a row as the other routes do."""
-    desk = _open_desk(agents)
+    file = read_agents(agents)
+    desk = ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
 
     @app.post("/consult", name="consult", openapi_extra=DESCRIPTION)
     async def consult(request: Request) -> Response:
-        if desk is None:
-            raise _refuse("the agents cannot be read, the log says why: restart the server")
         question = parse_question(await read_body(request, settings.limits))
         model = router.champion
         if desk.places.locked():
@@ -85,7 +82,7 @@ def add_consult_route(
             except PlumblineError as error:
                 if isinstance(error.__cause__, RequestError):
                     raise error.__cause__ from None
-                raise _refuse(str(error)) from None
+                raise RequestError(503, "NOT_CONSULTED", str(error)) from None
 
 
 def parse_question(raw: bytes) -> Question:
@@ -102,19 +99,6 @@ def parse_question(raw: bytes) -> Question:
     return Question(name, text)
 
 
-def _open_desk(agents: Path) -> ConsultingDesk | None:
-    """Make the agents of /consult ready; None where agents.yaml was changed and cannot be read.
-
-    `plumbline serve` has checked it. A worker that starts later must not stop the server.
-    """
-    try:
-        file = read_agents(agents)
-        return ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
-    except PlumblineError as error:
-        log.critical("/consult answers 503 until the server is restarted: %s", error)
-        return None
-
-
 async def _consult(
     desk: ConsultingDesk, policy: ModelPolicy, records: Path | None, question: Question
 ) -> dict[str, Any]:
@@ -123,7 +107,3 @@ async def _consult(
         listeners.append(AnswerRecords(records, policy.label, policy.form).append)
     consultation = Consultation(desk.file, desk.team, policy, listeners)
     return describe_as_json(await consultation.consult(question))
-
-
-def _refuse(message: str) -> RequestError:
-    return RequestError(503, "NOT_CONSULTED", message)

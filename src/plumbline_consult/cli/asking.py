@@ -7,7 +7,6 @@ from plumbline import bundle
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
-from plumbline.terminal.options import parse_inference_params
 from plumbline_consult.agents import AgentsFile
 from plumbline_consult.answer_records import AnswerRecords
 from plumbline_consult.calling import close_team, open_team
@@ -24,9 +23,7 @@ from plumbline_consult.policy import (
 )
 
 
-def open_policy(
-    address: str, path: Path, file: AgentsFile, form: str | None, pairs: list[str]
-) -> Policy:
+def open_policy(address: str, path: Path, file: AgentsFile, form: str | None) -> Policy:
     """Verify and load a registered version or the folder of a bundle; `all` is everyone.
 
     Raises ParamsError where it may ask for agents that agents.yaml at `path` lacks, or compares
@@ -37,7 +34,7 @@ def open_policy(
     if Path(address).is_dir():
         bundle.verify(Path(address))
         digest = bundle.digest(Path(address))
-        policy = _load_folder(Path(address), digest, address, path, file, pairs)
+        policy = _load_folder(Path(address), digest, address, path, file)
     elif not address.startswith("models:/"):
         raise ParamsError(
             f"{address}: there is no such folder; expected models:/NAME@ALIAS, "
@@ -46,22 +43,21 @@ def open_policy(
     else:
         with open_version(address, require_journal=True) as version:
             label = version.registered.label
-            policy = _load_folder(version.folder, version.bundle, label, path, file, pairs)
+            policy = _load_folder(version.folder, version.bundle, label, path, file)
     if form not in (None, policy.form):
         raise ParamsError(f"--normalise {form}: the policy was trained on {policy.form}; omit it")
     return policy
 
 
 def _load_folder(
-    folder: Path, digest: str, label: str, path: Path, file: AgentsFile, pairs: list[str]
+    folder: Path, digest: str, label: str, path: Path, file: AgentsFile
 ) -> ModelPolicy:
     config = read_config(folder, label, path, file)
-    params = parse_inference_params(pairs, bundle.read_signature(folder).params)
     predictor = load_predictor(folder, digest, label)
 
     async def answer_row(columns: Columns) -> Columns:  # in milliseconds, so no thread is used
         try:
-            return ask_predictor(predictor, columns, params, label)
+            return ask_predictor(predictor, columns, {}, label)
         except ValueError as error:
             raise PlumblineError(f"{label}: {error}") from None
 

@@ -9,7 +9,6 @@ import typer
 
 from plumbline.contract.errors import ParamsError
 from plumbline.process.stop_signals import INTERRUPTED
-from plumbline.terminal.options import InferenceParams
 
 EXAMPLE = 'plumbline consult models:/answer-consensus@champion agents.yaml "6 times 7?"'
 
@@ -53,7 +52,6 @@ def consult(
             show_default="as the policy was trained",
         ),
     ] = None,
-    set_: InferenceParams = [],  # noqa: B006 (typer copies it)
     as_json: Annotated[
         bool, typer.Option("--json", help="Print one JSON object for each question.")
     ] = False,
@@ -77,7 +75,7 @@ def consult(
     entries = read_agents(agents)
     if ask_all or model == EVERYONE:
         entries = entries.model_copy(update={"ask_all": 1.0})
-    policy = open_policy(model, agents, entries, normalise, set_)
+    policy = open_policy(model, agents, entries, normalise)
     writer = AnswerRecords(records, policy.label, policy.form)
     writer.check_writable()
     printer = Printer(as_json, is_alone=len(questions) == 1)

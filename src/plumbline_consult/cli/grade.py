@@ -27,9 +27,9 @@ def grade(
         Path,
         typer.Option(help="A .csv, .jsonl or .parquet file with the columns question_id and gold."),
     ],
-    out_: Annotated[
-        Path, typer.Option("--out", help="The .csv, .jsonl or .parquet file to write.")
-    ] = Path("graded.csv"),
+    out_: Annotated[Path, typer.Option("--out", help="The .csv file to write.")] = Path(
+        "graded.csv"
+    ),
     overwrite: Annotated[bool, typer.Option(help="Replace --out if it exists.")] = False,
 ) -> None:
     """Join right answers to recorded ones, as training data of the task answer_consensus.

@@ -54,7 +54,7 @@ def _describe_outcome(outcome: AgentOutcome) -> str:
     answer = clean_text(outcome.answer, MAX_ANSWER_CHARS) or "no answer in its text"
     if outcome.truncated:
         answer += " (cut off at its limit of tokens)"
-    cost = f"{outcome.tokens:,} tokens, {_format_money(outcome.cost)}"
+    cost = f"{outcome.tokens:,} tokens, ${outcome.cost:.6f}"
     return f"{outcome.agent}: {answer} ({outcome.seconds:.1f} s, {cost})"
 
 
@@ -70,9 +70,4 @@ def _describe_course(course: Course) -> str:
 
 def _describe_bill(courses: Sequence[Course]) -> str:
     num_tokens = sum(course.num_tokens for course in courses)
-    return f"{_format_money(sum(course.cost for course in courses))} for {num_tokens:,} tokens"
-
-
-def _format_money(dollars: float) -> str:
-    """Dollars with as many places as a small sum needs."""
-    return f"${dollars:.2f}" if dollars >= 1 else f"${dollars:.6f}"
+    return f"${sum(course.cost for course in courses):.6f} for {num_tokens:,} tokens"
