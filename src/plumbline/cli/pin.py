@@ -31,7 +31,7 @@ def pin_weights(
 
     Comments stay. `dvc repro` checks the SHA-256 before it trains.
     """
-    from plumbline.tasks.text_classification.models.pins import find_pin
+    from plumbline.tasks.text_classification.models.weights import find_pin
 
     name = _choose_candidate(layout.PARAMS, candidate)
     pin = find_pin(address)

@@ -5,8 +5,7 @@ import pytest
 from tests.support.small_sequences import COMPONENTS, build_prior
 
 from tasks.sequence_bayes.data import exact
-from tasks.sequence_bayes.data.generators import draw_sequences
-from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data.prior import SequencePrior, draw_sequences
 from tasks.sequence_bayes.predictor import compute_entropy
 
 COIN = SequencePrior(12, ("all",), (1.0,), ((1.0, 1.0),))

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from tests.support.small_signals import HONEST
 
-from tasks.signal_extraction.data.generators import draw_windows
-from tasks.signal_extraction.data.setting import Setting
+from tasks.signal_extraction.data.setting import Setting, draw_windows
 from tasks.signal_extraction.scoring.floor import compute_floor
 
 

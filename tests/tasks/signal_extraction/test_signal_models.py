@@ -15,9 +15,9 @@ from plumbline.training import fitting
 from tasks.signal_extraction.data.windows import Windows, read_windows
 from tasks.signal_extraction.models import build_learner, compare_export
 from tasks.signal_extraction.models.batches import build_batches
-from tasks.signal_extraction.models.extractor import Extractor
 from tasks.signal_extraction.models.fir import solve_filters
 from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm
+from tasks.signal_extraction.models.recurrent import Extractor
 
 
 @pytest.fixture

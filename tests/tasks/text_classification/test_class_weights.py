@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError
 from plumbline.tasks.text_classification.models import build_learner
-from plumbline.tasks.text_classification.models.class_weights import weigh_classes
+from plumbline.tasks.text_classification.models.designs import weigh_classes
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import TextParams
 

@@ -23,11 +23,11 @@ from plumbline.tasks.text_classification.expectations import (
     vocabulary,
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
-from plumbline.tasks.text_classification.expectations.each_label import (
+from plumbline.tasks.text_classification.expectations.findings import make_excerpt
+from plumbline.tasks.text_classification.expectations.labels import (
     count_labels,
     list_one_label,
 )
-from plumbline.tasks.text_classification.expectations.findings import make_excerpt
 from plumbline.tasks.text_classification.expectations.text_rows import name_metadata
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from tasks.answer_consensus.data.storage import AnswerSetting
-from tasks.answer_consensus.models.choice_model import fit_choice_model
 from tasks.answer_consensus.models.policy import (
     Config,
     build_config,
@@ -17,6 +16,7 @@ from tasks.answer_consensus.models.subsets import (
     build_agent_choices,
     build_vote_choices,
     draw_examples,
+    fit_choice_model,
     list_prefixes,
 )
 from tasks.answer_consensus.models.tallies import Tallies

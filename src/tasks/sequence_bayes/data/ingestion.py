@@ -9,8 +9,7 @@ import numpy as np
 from plumbline.contract.task import SPLITS
 from plumbline.tables.split_rows import gather_rows
 from tasks.sequence_bayes.data.exact import compute_log_probability
-from tasks.sequence_bayes.data.generators import draw_sequences
-from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data.prior import SequencePrior, draw_sequences
 from tasks.sequence_bayes.data.storage import (
     name_rows,
     read_prior,

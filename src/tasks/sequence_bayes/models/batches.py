@@ -8,8 +8,7 @@ from torch.utils.data import Dataset
 
 from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
 from plumbline.contract.task import SPLITS
-from tasks.sequence_bayes.data.generators import draw_sequences
-from tasks.sequence_bayes.data.prior import SequencePrior
+from tasks.sequence_bayes.data.prior import SequencePrior, draw_sequences
 from tasks.sequence_bayes.params import NetworkConfig
 
 VALIDATION_BATCH = 256

@@ -7,8 +7,7 @@ import numpy as np
 
 from plumbline.contract.task import SPLITS
 from plumbline.tables.split_rows import gather_rows
-from tasks.signal_extraction.data.generators import draw_windows
-from tasks.signal_extraction.data.setting import Setting
+from tasks.signal_extraction.data.setting import Setting, draw_windows
 from tasks.signal_extraction.data.windows import (
     digest_arrays,
     read_windows,

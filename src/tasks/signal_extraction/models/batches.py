@@ -6,7 +6,7 @@ from torch.utils.data import Dataset
 
 from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
 from plumbline.contract.task import SPLITS
-from tasks.signal_extraction.data.generators import draw_windows
+from tasks.signal_extraction.data.setting import draw_windows
 from tasks.signal_extraction.data.windows import Windows
 from tasks.signal_extraction.params import RecurrentConfig
 

@@ -20,7 +20,7 @@ from plumbline.tasks.text_classification.expectations import (
     labels,
     recognition,
 )
-from plumbline.tasks.text_classification.expectations.each_label import (
+from plumbline.tasks.text_classification.expectations.labels import (
     choose_list_labels,
     count_labels,
     find_first_finding,

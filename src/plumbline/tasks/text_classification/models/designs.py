@@ -1,17 +1,20 @@
 """From what describes a candidate's models to a Learner of one model, or of several together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from plumbline.contract.errors import ParamsError
 from plumbline.contract.records import Learner
+from plumbline.contract.suggestion import suggest_nearest
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
+from plumbline.tasks.text_classification.models.texts import TrainingTexts
 from plumbline.tasks.text_classification.params import EncoderConfig, LinearConfig, ModuleConfig
 
 
@@ -60,3 +63,28 @@ def build_trainable(
         monitor=design.monitor,
         gradient_clip=gradient_clip,
     )
+
+
+def weigh_classes(weights: str | Mapping[str, float], texts: TrainingTexts) -> torch.Tensor | None:
+    """Return the weight of each of `texts.classes` (classes,), float32; None where all are equal.
+
+    The mean over the train rows is 1, so that a learning rate keeps its meaning. ParamsError where
+    a class is named that train does not have.
+    """
+    if weights == "none":
+        return None
+    counts = texts.train.label_counts
+    if isinstance(weights, Mapping):
+        _refuse_unknown(weights, texts.classes)
+        values = [weights.get(name, 1.0) for name in texts.classes]
+    else:
+        values = [1 / counts[name] for name in texts.classes]
+    total = sum(counts[name] * value for name, value in zip(texts.classes, values, strict=True))
+    return torch.tensor([value * counts.total() / total for value in values])
+
+
+def _refuse_unknown(weights: Mapping[str, float], classes: list[str]) -> None:
+    for name in weights:
+        if name not in classes:
+            hint = suggest_nearest(name, classes) or f"; train has {len(classes)} others"
+            raise ParamsError(f"class_weights: no row of train has the label {name!r}{hint}")

@@ -10,17 +10,16 @@ import numpy as np
 import torch
 
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.learning_rate import decay_linearly
 from plumbline.tasks.text_classification.models import weights
 from plumbline.tasks.text_classification.models.architectures import get_max_tokens
-from plumbline.tasks.text_classification.models.class_weights import weigh_classes
-from plumbline.tasks.text_classification.models.designs import ModelDesign
-from plumbline.tasks.text_classification.models.frozen_layers import freeze_lower_layers
+from plumbline.tasks.text_classification.models.designs import ModelDesign, weigh_classes
 from plumbline.tasks.text_classification.models.layers import (
     UsedEmbedding,
+    freeze_lower_layers,
     use_cheap_layers,
     use_full_embedding,
 )
-from plumbline.tasks.text_classification.models.optimizers import configure_optimizers
 from plumbline.tasks.text_classification.models.reading import TokenTexts, tokenize_texts
 from plumbline.tasks.text_classification.models.texts import TrainingTexts
 from plumbline.tasks.text_classification.models.tokenizer import read_tokenizer, train_tokenizer
@@ -178,3 +177,36 @@ def _complete_design(
         monitor="validation/objective",  # NLL peaks an epoch or two too early under smoothing
         gradient_clip=config.gradient_clip,
     )
+
+
+def configure_optimizers(config: EncoderConfig, num_steps: int, model: Any) -> Any:
+    """Return AdamW and its schedule.
+
+    The head has its own learning rate. Biases, norms and word vectors have no weight decay.
+    """
+    optimizer = torch.optim.AdamW(_group_weights(config, model), fused=True)
+    num_warmup = round(config.warmup * num_steps)
+    return decay_linearly(optimizer, num_steps, num_warmup)
+
+
+def _group_weights(config: EncoderConfig, model: Any) -> list[dict[str, Any]]:
+    """Group the weights by learning rate and weight decay, in the order of the model.
+
+    Those of all members of an ensemble are together.
+    """
+    groups: dict[tuple[bool, bool], list[torch.nn.Parameter]] = {}
+    for member in getattr(model, "members", [model]):
+        word_vectors = {id(weight) for weight in member.body.get_input_embeddings().parameters()}
+        for name, weight in member.named_parameters():
+            if weight.requires_grad:
+                is_head = name.startswith("head.")
+                decays = weight.ndim > 1 and id(weight) not in word_vectors
+                groups.setdefault((is_head, decays), []).append(weight)
+    return [
+        {
+            "params": weights,
+            "lr": config.head_learning_rate if is_head else config.learning_rate,
+            "weight_decay": config.weight_decay if decays else 0.0,
+        }
+        for (is_head, decays), weights in groups.items()
+    ]

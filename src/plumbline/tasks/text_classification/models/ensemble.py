@@ -23,8 +23,7 @@ from plumbline.tasks.text_classification.models.designs import ModelDesign, buil
 from plumbline.tasks.text_classification.models.encoded_texts import Batch
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
-from plumbline.tasks.text_classification.models.linear import INPUT_NAMES
-from plumbline.tasks.text_classification.models.linear_graph import build_linear_graph
+from plumbline.tasks.text_classification.models.linear import INPUT_NAMES, build_linear_graph
 from plumbline.tasks.text_classification.params import LinearConfig
 
 BLOCK = 65_536  # rows whose weights are drawn at once

@@ -44,7 +44,7 @@ def compare_export(
     import onnx
 
     from plumbline.tasks.text_classification.models.export import derive_graph
-    from plumbline.tasks.text_classification.models.int8 import INT8, write_int8_form
+    from plumbline.tasks.text_classification.models.forms import INT8, write_int8_form
 
     rows = _read_validation(folder, settings)
     graphs = {form: onnx.load(folder / name) for form, name in settings["forms"].items()}

@@ -8,8 +8,11 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from plumbline.contract.errors import ParamsError
 from plumbline.process import ranks
 from plumbline.tasks.text_classification.models.attention import use_custom_attention
+
+LAST_NORMS = ("final_norm", "norm", "ln_f")  # above all layers, in encoders that have one
 
 
 class UsedEmbedding(torch.nn.Module):
@@ -86,3 +89,29 @@ def use_full_embedding(encoder: Any) -> None:
     embedding = encoder.get_input_embeddings()
     if isinstance(embedding, UsedEmbedding):
         encoder.set_input_embeddings(embedding.rebuild_full())
+
+
+def freeze_lower_layers(encoder: Any, num_frozen: int) -> None:
+    """Leave the embeddings and the lowest layers of a pretrained `encoder` as they are.
+
+    No gradient is computed for them. Raises ParamsError where no layer would be left to train.
+    """
+    layers = _find_layers(encoder)
+    if num_frozen >= len(layers):
+        raise ParamsError(
+            f"frozen_layers: {num_frozen}, but the encoder has {len(layers)}; leave one to train"
+        )
+    encoder.requires_grad_(False)
+    last = [getattr(encoder, name) for name in LAST_NORMS if hasattr(encoder, name)]
+    for module in [*layers[num_frozen:], *last]:
+        module.requires_grad_(True)
+
+
+def _find_layers(encoder: torch.nn.Module) -> torch.nn.ModuleList:
+    """Return the list of modules that has the most weights: the outermost, if several do."""
+    lists = [module for module in encoder.modules() if isinstance(module, torch.nn.ModuleList)]
+    return max(lists, key=_count_weights)
+
+
+def _count_weights(module: torch.nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())

@@ -4,6 +4,7 @@ The vocabulary comes from the train split.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from functools import partial
 from heapq import nsmallest
 from pathlib import Path
@@ -14,10 +15,8 @@ import torch
 from torch.nn import functional
 
 from plumbline.tasks.text_classification.models.batches import TextDataModule
-from plumbline.tasks.text_classification.models.class_weights import weigh_classes
-from plumbline.tasks.text_classification.models.designs import ModelDesign
+from plumbline.tasks.text_classification.models.designs import ModelDesign, weigh_classes
 from plumbline.tasks.text_classification.models.encoded_texts import encode_split
-from plumbline.tasks.text_classification.models.linear_graph import build_linear_graph
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.params import LinearConfig
 from plumbline.tasks.text_classification.predictor import TfidfFeatures, extract_grams
@@ -26,6 +25,15 @@ INPUT_NAMES = ("ids", "weights")
 # An epoch that lowers the loss by less does not keep the training going: for its last third, the
 # loss falls in the fourth decimal while the accuracy stays.
 MIN_GAIN = 0.01
+HEADER = """<ir_version: 10, opset_import: ["": 20]>
+linear (int64[rows, tokens] {ids}, float[rows, tokens] {values}) => (float[{shape}] logits) {{
+columns = Unsqueeze ({values}, last)
+"""
+MEMBER = """rows{n} = Gather (table{n}, {ids})
+weighted{n} = Mul (rows{n}, columns)
+sums{n} = ReduceSum <keepdims = 0> (weighted{n}, first)
+{logits} = Add (sums{n}, bias{n})
+"""
 
 
 class LinearTfidf(torch.nn.Module):
@@ -106,3 +114,34 @@ def _configure_optimizer(config: LinearConfig, model: torch.nn.Module) -> Any:
         model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
     )
     return optimizer, None
+
+
+def build_linear_graph(
+    names: tuple[str, str], weights: Sequence[tuple[np.ndarray, np.ndarray]], *, is_ensemble: bool
+) -> Any:
+    """Return an onnx.ModelProto that computes the logits (rows, classes) of a linear model.
+
+    PyTorch's exporter takes ten CPU seconds for the same, most of it for its table of operators.
+    `weights` are the table (grams, classes) and the bias (classes,) of each member; the logits of
+    an ensemble are (rows, members, classes).
+    """
+    from onnx import numpy_helper, parser
+
+    ids, values = names
+    num_classes = len(weights[0][1])
+    shape = f"rows, {len(weights)}, {num_classes}" if is_ensemble else f"rows, {num_classes}"
+    text = HEADER.format(ids=ids, values=values, shape=shape)
+    constants = {"first": np.array([1]), "last": np.array([2])}
+    for number, (table, bias) in enumerate(weights):
+        constants |= {f"table{number}": table, f"bias{number}": bias}
+        logits = f"logits{number}" if is_ensemble else "logits"
+        text += MEMBER.format(n=number, ids=ids, logits=logits)
+        if is_ensemble:
+            text += f"member{number} = Unsqueeze ({logits}, first)\n"
+    if is_ensemble:
+        members = ", ".join(f"member{number}" for number in range(len(weights)))
+        text += f"logits = Concat <axis = 1> ({members})\n"
+    model = parser.parse_model(text + "}")
+    for name, value in constants.items():
+        model.graph.initializer.append(numpy_helper.from_array(value, name))
+    return model
