@@ -12,7 +12,7 @@ from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.evidence import document
-from plumbline.evidence.verify import require_bundles, verify_evidence
+from plumbline.evidence.verify import verify_evidence
 from plumbline.process.files import digest_path, read_json, write_json
 
 
@@ -100,15 +100,3 @@ def test_metrics_of_another_evaluation(evaluated: tuple[Params, Task]) -> None:
     write_json(layout.METRICS, read_json(layout.METRICS) | {"winner": "gradient"})
     with pytest.raises(EvidenceError, match=r"reports/metrics\.json is not what the evidence"):
         verify(evaluated)
-
-
-def test_a_bundle_that_changed_or_is_not_named(evaluated: tuple[Params, Task]) -> None:
-    params, task = evaluated
-    evidence = read_json(layout.EVIDENCE)
-    require_bundles(evidence, params)
-    fewer = dict(list(evidence["bundles"].items())[1:])
-    with pytest.raises(EvidenceError, match="is not what the evidence is about"):
-        require_bundles(evidence | {"bundles": fewer}, params)
-    bundle.seal(layout.locate_bundle("nothing"), task, "other")
-    with pytest.raises(EvidenceError, match="models/nothing is not what the evidence is about"):
-        require_bundles(evidence, params)

@@ -73,12 +73,13 @@ def compute_exact_loss(zeros_poles_gain: tuple, frequencies: np.ndarray) -> np.n
     return -20 * np.log10(np.abs(response))
 
 
+@pytest.mark.parametrize("topology", TOPOLOGIES)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("ripple_db", [0.1, 0.5, 3.0])
+@pytest.mark.parametrize("ripple_db", [0.1, 3.0])
 @pytest.mark.parametrize("order", [3, 5, 7])
-def test_chebyshev_is_that_of_scipy(order: int, ripple_db: float, kind: str) -> None:
+def test_chebyshev_is_that_of_scipy(order: int, ripple_db: float, kind: str, topology: str) -> None:
     specification = build_specification(kind, **LOSSLESS)
-    ladder, _ = build_ladder(specification, "series_first", find_prototype(order, ripple_db))
+    ladder, _ = build_ladder(specification, topology, find_prototype(order, ripple_db))
     loss = compute_loss(specification, ladder, map_frequencies(specification, PROTOTYPE))
     exact = compute_exact_loss(signal.cheb1ap(order, ripple_db), PROTOTYPE)
     np.testing.assert_allclose(loss, exact, atol=1e-9)

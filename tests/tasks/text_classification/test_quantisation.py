@@ -20,7 +20,6 @@ from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, forms
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.predictor import load
-from plumbline.tasks.text_classification.scoring.answers import collect_answers
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
 
@@ -128,17 +127,6 @@ def test_why_int8_is_not_served_is_noted(trained: Path) -> None:
         r"end of the interval must reach 98.00%\), .* \(at most 0.01\)",
         note,
     )
-
-
-@pytest.mark.slow
-def test_the_forms_of_a_model_agree_and_int8_is_smaller(trained: Path) -> None:
-    texts = read_split(trained / "examples", "test")["text"].to_pylist()
-    ours, theirs = load(trained / "lenient", "int8"), load(trained / "lenient", "fp32")
-    assert ours.num_bytes < theirs.num_bytes
-    quantised = collect_answers(ours, texts, 99).probabilities
-    expected = collect_answers(theirs, texts, 99).probabilities
-    assert 0 < np.abs(quantised - expected).max() < 0.05
-    assert (quantised.argmax(axis=1) == expected.argmax(axis=1)).mean() >= 0.95
 
 
 @pytest.mark.slow
