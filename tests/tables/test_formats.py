@@ -103,11 +103,6 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.jsonl",
             "a.jsonl:2: not a JSON object on one line (the same key twice: 'label')",
         ),
-        (
-            '{"text": "hi", "label": "a"}\n{"text": "hi", "label": -1e400}\n',
-            "a.jsonl",
-            "a.jsonl:2: not a JSON object on one line (a number beyond the range of a double)",
-        ),
         ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
         (
             "text,label\nhi,a\n".encode("utf-16-le"),
@@ -115,12 +110,8 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "looks like UTF-16 without a byte order mark",
         ),
         ("<!DOCTYPE html>\n<title>Log in</title>", "a.csv", "a.csv: an HTML page, not data"),
-        (
-            '{"text": "hi", "label": "a"}\n',
-            "a.csv",
-            "a.csv: JSON objects, one on each line, not CSV; name it .jsonl",
-        ),
-        ('[{"text": "hi"}]', "a.csv", "a.csv: a JSON array, not CSV; an array has to become"),
+        ('{"text": "hi", "label": "a"}\n', "a.csv", "a.csv: JSON, not CSV; name it .jsonl"),
+        ('[{"text": "hi"}]', "a.csv", "; an array has to become one object on each line"),
         ('[\n{"text": "hi"}\n]', "a.jsonl", "a.jsonl:1: not a JSON object on one line: an array"),
         ("[]", "a.json", "a.json: no reader for .json; if it is one array"),
         (
@@ -291,7 +282,7 @@ def test_a_value_that_cannot_be_read_is_named_with_its_row(
         pq.write_table(table, folder / name)
     else:
         pyarrow.feather.write_feather(table, str(folder / name))
-    with pytest.raises(DataError, match=f"^{name}: row 5,001: column 'text': cannot be read "):
+    with pytest.raises(DataError, match=f"^{name}: rows .* to 5,001: column 'text': cannot be"):
         read_source(name)
 
 

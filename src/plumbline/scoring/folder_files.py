@@ -17,7 +17,6 @@ from plumbline.scoring.scorer import Watch, describe_model, score
 if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
 
-FORMAT = 2  # raised when files that an earlier version of this code scored are not to be kept
 LISTING = "_listing.json"  # of a complete folder of answers
 
 
@@ -98,7 +97,6 @@ def _describe_run(
     for name in ("input", "output", "overwrite", "renames", "remedy"):
         del options[name]
     return {
-        "format": FORMAT,
         "input": identity,
         "model": describe_model(model),
         "options": options | {"columns": list(request.columns)},

@@ -104,22 +104,14 @@ class ArrowTable:
 
 
 def _list_values(batch: "pa.RecordBatch", name: str, first_row: int, column: str) -> list[Any]:
-    """Return the values of a column, None for null; DataError names one that cannot be read."""
-    values = batch.column(column)
+    """Return the values of a column, None for null; DataError where one cannot be read."""
     try:
-        return list(values.to_pylist())
-    except UNREADABLE:  # it does not say in which row
-        return [
-            _read_value(value, f"{name}: row {row:,}: column {column!r}")
-            for row, value in enumerate(values, first_row + 1)
-        ]
-
-
-def _read_value(value: "pa.Scalar", place: str) -> Any:
-    try:
-        return value.as_py()
-    except UNREADABLE as error:
-        raise DataError(f"{place}: cannot be read ({error}); correct it in the file") from None
+        return list(batch.column(column).to_pylist())
+    except UNREADABLE as error:  # it does not say in which row
+        rows = f"rows {first_row + 1:,} to {first_row + batch.num_rows:,}"
+        raise DataError(
+            f"{name}: {rows}: column {column!r}: cannot be read ({error}); correct it in the file"
+        ) from None
 
 
 def _is_flat(kind: "pa.DataType") -> bool:

@@ -92,16 +92,15 @@ class CsvTable(TextTable):
 
         return pa.schema([(name, pa.string()) for name in self.names])
 
-    def describe_delimiter(self) -> Iterator[str]:
-        """Say what separates cells, where it is not what the file's name says."""
-        expected = "\t" if ".tsv" in self._name.lower() else ","
-        if self.delimiter != expected:
-            separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))
-            yield f"{self._name}: cells are separated by {separator}, not {DELIMITERS[expected]}"
-
     def describe(self) -> list[str]:
         """Say how the file was read; call it after the last row."""
         notices = super().describe()
+        expected = "\t" if ".tsv" in self._name.lower() else ","
+        if self.delimiter != expected:
+            separator = DELIMITERS.get(self.delimiter, repr(self.delimiter))
+            notices.append(
+                f"{self._name}: cells are separated by {separator}, not {DELIMITERS[expected]}"
+            )
         if self._repeats:
             notices.append(
                 f"{self._name}:{self._repeats[0]}: the names of the columns again, left out "

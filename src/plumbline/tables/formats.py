@@ -47,8 +47,6 @@ def read_rows(file: IO[bytes], name: str, request: ReadRequest) -> Iterator[Sour
     """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
     with file:
         table = open_table(file, name, request.names, refuse_encoding=request.refuse_encoding)
-        if isinstance(table, CsvTable):
-            request.notices.extend(table.describe_delimiter())
         if not isinstance(table, JsonTable) or table.head:
             find_columns(name, table.header, request)
         for batch in table.read_batches(request.names):

@@ -2,7 +2,6 @@
 
 import io
 import json
-import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -80,7 +79,8 @@ class JsonTable(TextTable):
                 continue
             record = _parse_object(line, f"{self._name}:{self._lines.number}")
             if "\\ud" in line or "\\uD" in line:
-                complete = _complete_characters(record)
+                text = json.dumps(record, ensure_ascii=False)
+                complete = json.loads(replace_surrogates(text))
                 repaired = repaired or complete != record
                 record = complete
             yield self._lines.number, record, repaired
@@ -93,33 +93,14 @@ def replace_surrogates(value: str) -> str:
 
 def refuse_json(line: str, name: str) -> None:
     """Raise DataError if the first line of a file that is named as CSV is JSON."""
-    start = line.lstrip()[:1]
-    if start == "[":
-        raise DataError(f"{name}: a JSON array, not CSV; {ARRAY_REMEDY}")
-    if start == "{" and _is_object(line):
-        raise DataError(f"{name}: JSON objects, one on each line, not CSV; name it .jsonl")
+    if line.lstrip().startswith(("[", "{")):
+        raise DataError(
+            f"{name}: JSON, not CSV; name it .jsonl if each line has one object; {ARRAY_REMEDY}"
+        )
 
 
 def _is_text_list(items: list[Any]) -> bool:
     return all(isinstance(item, str) for item in items)
-
-
-def _is_object(line: str) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _complete_characters(value: Any) -> Any:
-    """Return a value of JSON without unpaired surrogates, at any depth."""
-    if isinstance(value, str):
-        return replace_surrogates(value)
-    if isinstance(value, list):
-        return [_complete_characters(item) for item in value]
-    if isinstance(value, dict):
-        return {replace_surrogates(key): _complete_characters(each) for key, each in value.items()}
-    return value
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -131,17 +112,7 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _parse_number(text: str) -> float:
-    """Return a number, or the NaN that Python and pandas write for a missing value."""
-    value = float(text)
-    if math.isinf(value):  # such as 1e400
-        raise ValueError("a number beyond the range of a double")
-    return value
-
-
-DECODER = json.JSONDecoder(
-    object_pairs_hook=_build_object, parse_float=_parse_number, parse_constant=_parse_number
-)
+DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
 
 
 def _parse_object(line: str, place: str) -> dict[str, Any]:
