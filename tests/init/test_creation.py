@@ -215,7 +215,7 @@ def test_the_command_shows_that_cells_hold_several_labels(
     said = call("init", str(tmp_path / "a"), "--data", str(data))
     assert "labels: 'queues', several in a cell (label_separator: ';'), 3 labels: " in said
     assert "the rarest label is" in said
-    assert "if that is wrong, begin again: `--label-separator ''`" in said
+    assert "if that is wrong, begin again: `--label-separator ''`: a cell" in said
     assert load_yaml(tmp_path / "a/params.yaml")["data"]["columns"]["label_separator"] == ";"
     said = call("init", str(tmp_path / "b"), "--data", str(data), "--label-separator", "")
     assert "label: 'queues', 16 classes: " in said  # as the labels of a cell are in any order

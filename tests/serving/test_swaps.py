@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -13,12 +11,6 @@ from tests.support.serving.lines import MOODY, READY_S, Lines, serving
 from tests.support.serving.load import Load, list_workers, loaded, read_version
 
 from plumbline.registry import model_versions
-
-UNKNOWN = {
-    "error_code": "NO_SUCH_MODEL",
-    "message": "unknown model or version; this server has line version 2",
-    "error": "unknown model or version; this server has line version 2",
-}
 
 
 def swaps(lines: Lines, count: int) -> Load:
@@ -36,24 +28,6 @@ def test_hot_swaps_under_load(lines: Lines) -> None:
     load = swaps(lines, 10)
     assert set(load.statuses) == {200}
     assert (load.mixed, load.broken, load.versions) == (0, 0, {"1", "2"})
-
-
-def test_a_version_that_was_replaced_while_the_body_came_does_not_pass_for_the_new_one(
-    lines: Lines,
-) -> None:
-    tensor = {"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}
-    body = json.dumps({"inputs": [tensor]}).encode()
-    with serving(lines, "--limit", "poll_s=0.2") as server:
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=600)
-        with closing(connection):
-            connection.putrequest("POST", "/v2/models/line/versions/1/infer")
-            connection.putheader("content-length", str(len(body)))
-            connection.endheaders(body[:1])
-            lines.champion("2")
-            server.wait(lambda: read_version(server) == "2")
-            connection.send(body[1:])
-            answer = connection.getresponse()
-            assert (answer.status, json.loads(answer.read())) == (404, UNKNOWN)
 
 
 def test_an_alias_that_was_moved_or_deleted_by_hand_is_not_followed(lines: Lines) -> None:

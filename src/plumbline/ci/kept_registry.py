@@ -44,12 +44,6 @@ def name_next(name: str | None) -> str:
     return f"registry-{int(match[1]) + 1:06}.tar" if match else ""
 
 
-def download(name: str, folder: Path) -> Path:
-    """Download a kept registry into a folder; its path."""
-    find_forge().download(name, folder)
-    return folder / name
-
-
 def keep(folder: Path) -> str:
     """Keep the registry in `folder`, delete the oldest ones, and return its name.
 

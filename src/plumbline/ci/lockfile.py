@@ -46,14 +46,10 @@ def _read_stages(path: Path, whose: str) -> Mapping[str, Any]:
 
     try:
         lock = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, YAMLError) as error:
+        stages: dict[str, Any] = lock["stages"] if lock else {}
+    except (OSError, ValueError, YAMLError, LookupError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise PlumblineError(f"{whose} dvc.lock cannot be read ({reason}); not merged") from None
-    if lock is None:
-        return {}
-    stages = lock.get("stages") if isinstance(lock, dict) else None
-    if not isinstance(stages, dict) or lock.get("schema") != SCHEMA:
-        raise PlumblineError(f"{whose} dvc.lock is not of schema {SCHEMA}; not merged")
     return stages
 
 

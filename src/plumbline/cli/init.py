@@ -98,14 +98,12 @@ def _print_labels(survey: "FileSurvey") -> None:
             f"  the smallest class is {rarest!r}, with {count:,} row{'' if count == 1 else 's'}"
         )
         return
-    where = f"{survey.labels[0]!r}, several in a cell (label_separator: {survey.separator!r})"
-    choice = "`--label-separator ''` takes a cell as one label"
-    if survey.separator is None:
-        where = f"{len(survey.labels)} columns that say 1 or 0"
-        choice = "`--label COLUMN` takes one column as the label"
+    where = f"{len(survey.labels)} columns that say 1 or 0"
+    if survey.separator is not None:
+        where = f"{survey.labels[0]!r}, several in a cell (label_separator: {survey.separator!r})"
+        print_plain("  if that is wrong, begin again: `--label-separator ''`: a cell is one label")
     print_plain(f"  labels: {where}, {len(survey.classes)} labels: {common}")
     print_plain(f"  the rarest label is {rarest!r}, with {count:,} rows")
-    print_plain(f"  if that is wrong, begin again: {choice}")
 
 
 def _describe_lengths(lengths: list[int]) -> str:

@@ -71,7 +71,8 @@ def _fetch_registry() -> None:
         print_plain("no registry was kept yet: this is the first run")
         return
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
-        num_files = archives.unpack(kept_registry.download(newest, Path(folder)))
+        find_forge().download(newest, Path(folder))
+        num_files = archives.unpack(Path(folder) / newest)
     find_forge().set_outputs(next=next_name)
     print_plain(f"{newest}: {num_files:,} files; {CHECKED_BY}")
 

@@ -19,7 +19,6 @@ MIN_ROWS_PER_CLASS = 4  # on average, of a label
 MAX_LABEL_CHARS = 80
 MIN_FILLED = 0.5  # share of rows in which a text or label column has a value
 MIN_WORDS = 2.0  # a text has, on average
-MIN_FLAGS = 3  # columns of 1 and 0 that are a label each; fewer may be one label and a mark
 
 
 @dataclass
@@ -78,14 +77,6 @@ class ColumnProfile:
             labels.update(dict.fromkeys(split_cell(value, self.separator), count))
         return self._has_classes(labels, num_rows)
 
-    def is_flag(self, num_rows: int) -> bool:
-        """Whether every row says yes or no, and some rows say each."""
-        from plumbline.tasks.text_classification.data.label_cells import NO, YES
-
-        values = {value.strip().casefold() for value in self.values}
-        says_both = bool(values & YES) and bool(values & NO)
-        return self.num_filled == num_rows and says_both and values <= YES | NO
-
     def _has_classes(self, labels: Counter[str], num_rows: int) -> bool:
         is_repeated = 2 <= len(labels) <= MAX_CLASSES
         is_frequent = len(labels) * MIN_ROWS_PER_CLASS <= self.num_filled
@@ -139,22 +130,16 @@ def read_columns(path: Path) -> FileColumns:
     return FileColumns(path, rows, _count_columns(header, rows))
 
 
-def guess_labels(columns: FileColumns, text: str | None) -> list[str]:
-    """Return the column of the labels, or those that are a label each; none: not clear.
+def guess_label(columns: FileColumns, text: str | None) -> str | None:
+    """Return the column of the labels, None: not clear.
 
-    It is the one of a usual name or the only one, if need be the only one without sets. Several are
-    taken where all that can be labels say yes or no.
+    It is the one of a usual name or the only one, if need be the only one without sets.
     """
     from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS
 
     possible = columns.list_possible_labels(text)
-    profiles = [columns.profiles[name] for name in possible]
-    single = [it.name for it in profiles if it.separator is None]
-    guess = _guess(possible, ("label", *LABEL_SYNONYMS)) or _guess(single, ())
-    if guess is not None:
-        return [guess]
-    are_flags = all(it.is_flag(columns.num_rows) for it in profiles)
-    return possible if are_flags and len(possible) >= MIN_FLAGS else []
+    single = [name for name in possible if columns.profiles[name].separator is None]
+    return _guess(possible, ("label", *LABEL_SYNONYMS)) or _guess(single, ())
 
 
 def guess_text(possible: list[str]) -> str | None:

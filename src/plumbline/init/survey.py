@@ -17,7 +17,7 @@ from plumbline.init.columns import (
     MIN_WORDS,
     ColumnProfile,
     FileColumns,
-    guess_labels,
+    guess_label,
     guess_text,
     read_columns,
 )
@@ -117,7 +117,8 @@ def _choose_columns(
     columns: FileColumns, text: str | None, labels: Sequence[str], separator: str | None
 ) -> tuple[str, list[str]]:
     named = [_require_column(columns, name, "--label") for name in labels]
-    names = named or guess_labels(columns, text)
+    guessed = None if named else guess_label(columns, text)
+    names = [guessed] if guessed else named
     if separator and len(names) > 1:
         raise DataError(
             f"{columns.path}: --label-separator {separator}: each of {', '.join(names)} is one "

@@ -173,7 +173,6 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
         parsed = open_inference.parse_infer_body(
             raw, request.headers, name, signature, settings.limits.max_rows
         )
-        _require_model(router, name, version)  # it may have been replaced while the body came
         is_version_named = version is not None
         answer = await _answer(request, router, parsed.request, is_version_named=is_version_named)
         response = open_inference.encode_infer_response(
