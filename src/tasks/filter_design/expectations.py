@@ -20,11 +20,7 @@ from tasks.filter_design.params import FilterParams
 if TYPE_CHECKING:
     import pandas as pd
 
-# Two specifications are nearly equal if all their numbers differ by less than 1 %. Series and the
-# problem itself repeat by decades: a copy at ten times the frequency or impedance counts as well.
-NEAR = math.log(1.01)  # on logarithms of all numbers
-DECADE = math.log(10.0)
-NUM_BY_DECADES = 2  # of a row's numbers: the first edge and the impedance
+NEAR = math.log(1.01)  # two specifications are nearly equal if all numbers differ by less than 1 %
 
 
 def build_table(
@@ -90,7 +86,7 @@ def _find_neighbours(rows: "pd.DataFrame", examples: Path) -> "pd.Series":
             is_own = (group["split"] == split).to_numpy()
             is_before = group["split"].isin(SPLITS[:number]).to_numpy()
             if is_own.any() and is_before.any():
-                tree = cKDTree(numbers[is_before], boxsize=_list_periods(numbers.shape[1]))
+                tree = cKDTree(numbers[is_before])
                 distances, places = tree.query(numbers[is_own], p=np.inf)
                 names = group["id"][is_before].to_numpy()[places]
                 neighbours[group.index[is_own]] = np.where(distances < NEAR, names, None)
@@ -98,18 +94,6 @@ def _find_neighbours(rows: "pd.DataFrame", examples: Path) -> "pd.Series":
 
 
 def _list_numbers(one: Specification) -> np.ndarray:
-    """Return logarithms of all numbers: edges relative to the first, which is taken by decades."""
-    first = one.pass_hz[0]
-    edges = [edge / first for edge in (*one.pass_hz[1:], *one.stop_hz)]
+    """Return the logarithms of all numbers."""
     losses = [one.max_loss_db, one.min_attenuation_db, one.q_inductor, one.q_capacitor]
-    logs = np.log([first, one.z0_ohm, *edges, *losses])
-    logs[:NUM_BY_DECADES] %= DECADE
-    logs[:NUM_BY_DECADES] %= DECADE  # of a little less than 0 the rest is rounded to a decade
-    return logs
-
-
-def _list_periods(num_numbers: int) -> np.ndarray:
-    """Return after what each logarithm repeats (0: never): 9.99 MHz is next to 1 MHz."""
-    periods = np.zeros(num_numbers)
-    periods[:NUM_BY_DECADES] = DECADE
-    return periods
+    return np.log([*one.pass_hz, *one.stop_hz, one.z0_ohm, *losses])

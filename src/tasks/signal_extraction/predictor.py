@@ -44,7 +44,6 @@ class Predictor:
         if form not in (None, *self.forms):
             raise ValueError(f"there is no form {form!r}; this model has {', '.join(self.forms)}")
         self.frequencies_hz: list[float] = config["frequencies_hz"]
-        self.sample_rate_hz: float = config["sample_rate_hz"]
         self._model: Filters | Lstm
         if config["kind"] == "fir":
             path = folder / "model.safetensors"
@@ -54,19 +53,12 @@ class Predictor:
             self._model = Lstm(path, config)
         self.num_bytes = path.stat().st_size
 
-    def predict(
-        self, columns: Mapping[str, Sequence[Any]], sample_rate_hz: float | None = None
-    ) -> dict[str, list[Any]]:
+    def predict(self, columns: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """Answer the component at each row's `frequency_hz`, and the state after its `signal`.
 
         A column `state` continues rows where an earlier answer ended. Raises ValueError that names
         a bad row.
         """
-        if sample_rate_hz is not None and sample_rate_hz != self.sample_rate_hz:
-            raise ValueError(
-                f"sample_rate_hz: {sample_rate_hz!r}; the model was trained at "
-                f"{self.sample_rate_hz:g}: resample the signal"
-            )
         rows = self._read_rows(columns)
         answers: dict[int, tuple[np.ndarray, np.ndarray]] = {}
         for batch in _batch_by_length(rows):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plumbline.contract.task import Field, Metric, Param, Signature, Task
+from plumbline.contract.task import Field, Metric, Signature, Task
 from tasks.signal_extraction.params import SignalParams
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
@@ -18,7 +18,6 @@ TASK = Task[SignalParams](
             Field("state", NUMBERS, required=False),
         ),
         outputs=(Field("component", NUMBERS), Field("state", NUMBERS)),
-        params=(Param("sample_rate_hz", "double", None),),
     ),
     example={"signal": [[0.03, 0.05, 0.09, 0.11, 0.12]], "frequency_hz": [3.0]},
     faulty={

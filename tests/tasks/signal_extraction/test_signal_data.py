@@ -12,7 +12,8 @@ from plumbline.contract import layout
 from plumbline.contract.errors import RejectedError
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
-from tasks.signal_extraction.data import generators, shuffle_labels
+from tasks.signal_extraction.data import shuffle_labels
+from tasks.signal_extraction.data.setting import draw_windows
 from tasks.signal_extraction.data.windows import read_windows, write_windows
 from tasks.signal_extraction.params import SignalParams
 from tasks.signal_extraction.task import TASK
@@ -20,13 +21,13 @@ from tasks.signal_extraction.task import TASK
 
 def test_honest_realisations_have_constants_of_their_own() -> None:
     quiet = dataclasses.replace(HONEST, noise=1e-12, window=1000)
-    mixture, components = generators.draw_windows(quiet, 50, np.random.default_rng(3))
+    mixture, components = draw_windows(quiet, 50, np.random.default_rng(3))
     np.testing.assert_allclose(mixture, components.mean(axis=1), atol=1e-9)
     heights = np.abs(components).max(axis=2)
     assert heights.min() >= 0.79
     assert heights.max() <= 1.2
     assert len({signal.tobytes() for signal in mixture}) == 50
-    noisy, parts = generators.draw_windows(HONEST, 500, np.random.default_rng(3))
+    noisy, parts = draw_windows(HONEST, 500, np.random.default_rng(3))
     assert (noisy - parts.mean(axis=1)).std() == pytest.approx(HONEST.noise, rel=0.03)
 
 

@@ -121,12 +121,6 @@ def test_a_bad_row_is_named(answerer: predictor.Predictor, row: dict[str, Any], 
 
 
 def test_bad_calls_are_named(answerer: predictor.Predictor) -> None:
-    rows = {"signal": [[0.1]], "frequency_hz": [3.0]}
-    assert answerer.predict(rows, sample_rate_hz=1000) == answerer.predict(rows)
-    with pytest.raises(
-        ValueError, match=r"sample_rate_hz: 500; the model was trained at 1000: resample the signal"
-    ):
-        answerer.predict(rows, sample_rate_hz=500)
     with pytest.raises(ValueError, match="no column 'frequency_hz'; found 'signal'"):
         answerer.predict({"signal": [[0.1]]})
     with pytest.raises(ValueError, match="columns of different lengths"):

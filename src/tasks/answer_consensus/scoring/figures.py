@@ -16,13 +16,11 @@ def draw_figures(params: ConsensusParams, candidates: list[Candidate]) -> list[F
     agents = candidates[0].test.tables["agents"]
     lines = [Line(agents["cost"], agents["accuracy"], "one agent", GREY, "x", "none")]
     for candidate, (colour, marker) in assign_styles(candidates):
-        trace = candidate.test.tables["by_confidence"].sort_values("cost")
         cost, accuracy = (candidate.test.metrics[name] for name in ("cost", "accuracy"))
-        lines.append(Line(trace["cost"], trace["accuracy"], None, colour))
         lines.append(Line([cost], [accuracy], candidate.name, colour, marker, "none"))
     caption = (
-        "Each candidate at the price that it was tuned to; a thin line is the same candidate asked "
-        "to stop at other confidences. Crosses are single agents; nothing is above the dashed line."
+        "Each candidate at the price that it was tuned to. Crosses are single agents; nothing is "
+        "above the dashed line."
     )
     panels = {"accuracy (test)": lines}
     levels = {"any agent right": candidates[0].test.metrics["any_right"]}

@@ -1,4 +1,4 @@
-"""Scores by ask and tell, and the tables for the report."""
+"""Scores by ask and tell, and the table for the report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,8 +16,6 @@ from tasks.answer_consensus.scoring.baselines import find_possible
 if TYPE_CHECKING:
     import pandas as pd
 
-STOPS = (0.7, 0.84, 0.9, 0.97)  # of the table by confidence
-MAX_ROWS = 2000  # of that table, which asks everything again
 NOTHING = "(no answer)"
 
 
@@ -43,7 +41,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "cut_short": float(course.cut_short.mean()),
         "any_right": float(find_possible(setting, answers).mean()),
     }
-    return Scores(per_example, metrics, _build_tables(setting, answers, predictor, course))
+    return Scores(per_example, metrics, {"agents": _describe_agents(setting, answers)})
 
 
 def _rate_course(
@@ -67,31 +65,6 @@ def _compare(setting: AnswerSetting, given: list[str], golds: np.ndarray) -> np.
     normalise = find_normaliser(setting.normalise)
     pairs = zip(given, golds, strict=True)
     return np.array([normalise(answer) == normalise(gold) for answer, gold in pairs])
-
-
-def _build_tables(
-    setting: AnswerSetting, answers: Answers, predictor: Predictor, course: AskedCourse
-) -> dict[str, "pd.DataFrame"]:
-    few = answers.take(np.arange(min(MAX_ROWS, len(answers.ids))))
-    return {
-        "by_confidence": _trace_stops(setting, few, predictor),
-        "agents": _describe_agents(setting, answers),
-    }
-
-
-def _trace_stops(setting: AnswerSetting, answers: Answers, predictor: Predictor) -> "pd.DataFrame":
-    """Ask again at other confidences to stop at: accuracy and mean cost."""
-    import pandas as pd
-
-    rows = []
-    for stop_at in STOPS:
-        course = play(setting, answers, predictor, stop_at=stop_at)
-        hits = _compare(setting, course.answers, answers.golds)
-        cost = course.sum_costs(setting.compute_costs(answers))
-        rows.append(
-            {"stop_at": stop_at, "accuracy": float(hits.mean()), "cost": float(cost.mean())}
-        )
-    return pd.DataFrame(rows)
 
 
 def _describe_agents(setting: AnswerSetting, answers: Answers) -> "pd.DataFrame":

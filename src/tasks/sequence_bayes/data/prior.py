@@ -37,12 +37,6 @@ class SequencePrior:
         """How many symbols a model may look back on: it is asked for the last one, too."""
         return self.length - 1
 
-    @property
-    def is_symmetric(self) -> bool:
-        """Whether the prior is the same if symbols exchange their names."""
-        alphas = np.array(self.alphas)
-        return bool((alphas == alphas[:, :1]).all())
-
 
 def draw_sequences(
     prior: SequencePrior, num_rows: int, random: np.random.Generator

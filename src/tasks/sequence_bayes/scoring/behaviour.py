@@ -36,8 +36,6 @@ def check_behaviour(params: SequenceParams, examples: Path, predictor: Predictor
     histories = sequences[:NUM_ROWS, :-1]
     cases = [_check_equal_symbols(prior, predictor)]
     cases += _check_epistemic(prior, sequences, predictor)
-    if prior.is_symmetric:
-        cases.append(_check_names(prior, histories, predictor))
     cases.append(_check_orders(histories, predictor))
     cases.append(_check_one_more(prior, histories, predictor))
     return cases
@@ -48,15 +46,6 @@ def _check_orders(histories: np.ndarray, predictor: Predictor) -> Case:
     answers = ask_in_orders(histories, predictor)
     failures = _list_failures(_compare(answers[:, 0], answers[:, 1]), MAX_DISTANCE)
     return Case.build("order of the history", "invariance", failures, len(answers), True)
-
-
-def _check_names(prior: SequencePrior, histories: np.ndarray, predictor: Predictor) -> Case:
-    """Under a symmetric prior, exchanging the names of symbols exchanges their probabilities."""
-    names = np.roll(np.arange(prior.num_symbols), 1)
-    before = _ask(predictor, histories)
-    after = _ask(predictor, names[histories])
-    failures = _list_failures(_compare(after[:, names], before), MAX_DISTANCE)
-    return Case.build("names of symbols", "invariance", failures, len(before), True)
 
 
 def _check_one_more(prior: SequencePrior, histories: np.ndarray, predictor: Predictor) -> Case:

@@ -27,12 +27,7 @@ def build_fir_learner(config: FirConfig, train: Windows) -> Learner:
         from safetensors.numpy import save_file
 
         save_file(solved, folder / "model.safetensors")
-        setting = train.setting
-        values = {
-            "kind": "fir",
-            "frequencies_hz": setting.frequencies_hz,
-            "sample_rate_hz": setting.sample_rate_hz,
-        }
+        values = {"kind": "fir", "frequencies_hz": train.setting.frequencies_hz}
         write_json(folder / "config.json", values)
 
     return Learner(save=save, solve=solve)

@@ -63,7 +63,6 @@ def save_network(folder: Path, model: Network, setting: Setting) -> None:
     config = {
         "kind": "lstm",
         "frequencies_hz": setting.frequencies_hz,
-        "sample_rate_hz": setting.sample_rate_hz,
         "layers": model.lstm.num_layers,
         "hidden": model.lstm.hidden_size,
     }
