@@ -1,7 +1,5 @@
 """Attention under bf16 on a CPU gives what PyTorch's own gives in fp32, but for rounding."""
 
-from typing import Any
-
 import pytest
 import torch
 from torch.nn import functional
@@ -42,10 +40,13 @@ def _draw_batch(num_padded: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _run(
-    ids: torch.Tensor, mask: torch.Tensor, precision: str, kind: str = "bert"
+    ids: torch.Tensor, mask: torch.Tensor, precision: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the states of a random encoder, and the gradient of its weights, in fp32."""
-    encoder = _build_encoder(kind)
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    encoder = AutoModel.from_config(AutoConfig.for_model("bert", **SIZES)).eval()
     use_custom_attention(encoder)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
@@ -54,11 +55,3 @@ def _run(
         weight.grad.flatten() for weight in encoder.parameters() if weight.grad is not None
     ]
     return states.detach(), torch.cat(gradients)
-
-
-def _build_encoder(kind: str) -> Any:
-    from transformers import AutoConfig, AutoModel
-
-    torch.manual_seed(0)
-    encoder = AutoModel.from_config(AutoConfig.for_model(kind, **SIZES))
-    return encoder.eval()
