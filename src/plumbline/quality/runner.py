@@ -5,7 +5,7 @@ import json
 import logging
 import math
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -182,7 +182,7 @@ def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:
         num_rows=num_rows,
         num_failing=num_failing,
         share=share,
-        examples=_pick_examples(result.get("partial_unexpected_index_list") or []),
+        examples=tuple(_list_examples(result.get("partial_unexpected_index_list") or [])),
         follows_from=check.follows_from,
     )
 
@@ -230,16 +230,11 @@ def _describe_threshold(options: Mapping[str, Any]) -> str:
     return ", ".join(map(str, allowed)) if allowed else "none"
 
 
-def _pick_examples(rows: Sequence[Mapping[str, Any]]) -> tuple[FailingRow, ...]:
-    """Name the failing rows; those with a value not yet shown are first."""
-    examples: dict[str, list[FailingRow]] = {}  # by value
+def _list_examples(rows: Iterable[Mapping[str, Any]]) -> Iterator[FailingRow]:
     for row in rows:
         values = [_format_value(cell) for name, cell in row.items() if name not in INDEX]
-        value = values[0] if values else ""
-        example = FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
-        examples.setdefault(value, []).append(example)
-    first = [rows[0] for rows in examples.values()]
-    return (*first, *(row for rows in examples.values() for row in rows[1:]))
+        value = next(iter(values), "")
+        yield FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
 
 
 def _format_value(value: Any) -> str:

@@ -64,23 +64,21 @@ def score_folder(model: "CachedVersion", request: ScoringRequest, engine: Engine
 
 
 def make_local_engine(watch: Watch) -> Engine:
-    """Return the engine that scores one file after another in this process."""
+    """Return the engine that scores one file after another in this process.
+
+    `watch` gets the rows of a file, and the share of all files.
+    """
 
     def score_here(
         model: "CachedVersion", request: ScoringRequest, names: Sequence[str]
     ) -> Iterator[ScoredFile]:
         predictor = load_model(model)
-        num_rows = 0
         for number, name in enumerate(names):
 
-            def watch_all(
-                rows: int, share: float, before: int = num_rows, at: int = number
-            ) -> None:
-                watch(before + rows, (at + share) / len(names))
+            def watch_all(num_rows: int, share: float, before: int = number) -> None:
+                watch(num_rows, (before + share) / len(names))
 
-            file = try_file(model, predictor, request, name, watch_all)
-            num_rows += file.num_rows
-            yield file
+            yield try_file(model, predictor, request, name, watch_all)
 
     return score_here
 

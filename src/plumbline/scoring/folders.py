@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,10 @@ from plumbline.contract.errors import BusyError, DataError
 from plumbline.process.files import digest_path, format_json, write_json
 from plumbline.process.locks import hold
 from plumbline.sources.addresses import find_local_path, get_scheme, hide_secrets
+from plumbline.sources.files import HIDDEN
 from plumbline.sources.object_store import read_version
-from plumbline.sources.stores import describe_driver_error, open_store
+from plumbline.sources.stores import open_store, refuse_driver_errors
 
-HIDDEN = (".", "_")  # begins a name that engines, too, take for no data
 RECORDS = "_scored"  # the folder of records in a folder of answers
 
 
@@ -147,17 +147,8 @@ class FileFolder:
     def _locate(self, name: str) -> str:
         return f"{self._path}/{name}"
 
-    @contextmanager
-    def _explain_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno is not None and error.filename:
-                raise
-            raise DataError(
-                f"{self.shown}: the store refused ({describe_driver_error(error)}); "
-                "check the address and your rights to it, then run the same command again"
-            ) from None
+    def _explain_errors(self) -> AbstractContextManager[None]:
+        return refuse_driver_errors(self.shown, "used")
 
 
 def _locate_record(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.contract.yaml_file import format_value
 from plumbline.sources.source_part import SourcePart
-from plumbline.tables.class_names import name_class
+from plumbline.tables.class_names import list_class_names, name_class
 from plumbline.tables.columns import find_columns
 from plumbline.tables.records import ReadRequest, SourceRow
 
@@ -109,12 +109,11 @@ def _read_rows(split: Any, name: str, request: ReadRequest) -> Iterator[SourceRo
         request.notices.append(
             f"{name}: no revision is named, so a later run may read other rows; add @REVISION"
         )
-    class_names: dict[str, list[str]] = {}
+    class_names = list_class_names(split.features.arrow_schema) if split.features else {}
     with _name_errors(name):
         for number, record in enumerate(split, 1):
             if number == 1:
                 find_columns(name, list(record), request)
-                class_names = _list_class_names(split, request)
             place = f"{name}: row {number}"
             values = []
             for column in request.columns:
@@ -140,15 +139,3 @@ def _explain(name: str, error: Exception) -> str:
         f"{name}: cannot be read ({reason}); check the name (hf://ORG/NAME:CONFIG@REVISION), "
         "the files behind it, the connection and HF_TOKEN"
     )
-
-
-def _list_class_names(split: Any, request: ReadRequest) -> dict[str, list[str]]:
-    """The names behind numbered classes, or lists of them, for the columns that have them."""
-    features = split.features or {}
-    class_names = {}
-    for column in request.names:
-        feature = features.get(column)
-        names = getattr(getattr(feature, "feature", feature), "names", None)
-        if names:
-            class_names[column] = names
-    return class_names

@@ -52,14 +52,14 @@ def name_store_errors(shown: str) -> Iterator[None]:
 
 
 @contextmanager
-def refuse_driver_errors(shown: str) -> Iterator[None]:
+def refuse_driver_errors(shown: str, verb: str = "read") -> Iterator[None]:
     """Do so as a DataError that names what is read; our own errors stay."""
     try:
         yield
     except PlumblineError:
         raise
     except Exception as error:  # noqa: BLE001  each driver has errors of its own
-        raise DataError(f"{shown}: cannot be read ({describe_driver_error(error)})") from None
+        raise DataError(f"{shown}: cannot be {verb} ({describe_driver_error(error)})") from None
 
 
 def describe_driver_error(error: Exception) -> str:
