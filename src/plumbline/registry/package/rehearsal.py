@@ -140,13 +140,13 @@ def _ask_in_clean_process(
             )
         except subprocess.TimeoutExpired:
             raise BundleError(
-                f"the packaged model did not answer within {limit:,.0f} s ({FLOOR_S} s, and "
-                f"{SLOWNESS} times the {row_ms:.1f} ms a row that were measured, for "
-                f"{num_rows:,} rows)"
+                f"the packaged model did not answer {num_rows:,} rows within {limit:,.0f} s"
             ) from None
         if ended.returncode != 0:
-            lines = ended.stderr.strip().splitlines() or ["no message"]
-            raise BundleError(f"the packaged model does not answer in a clean process: {lines[-1]}")
+            why = (ended.stderr.strip().splitlines() or ["no message"])[-1]
+            if "Can not safely convert" in why:
+                why += " `read_inputs` of the task has to give the types of its signature."
+            raise BundleError(f"the packaged model does not answer in a clean process: {why}")
         return read_json(folder / "answered.json")
 
 
