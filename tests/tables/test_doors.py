@@ -77,6 +77,7 @@ KINDS = {
     "GB 18030": Kind("a.csv", b"\x84\x31\x95\x33" + SEMICOLONS.encode("gb18030"), body=True),
     "Windows-1252": Kind("a.csv", SEMICOLONS.encode("cp1252")),
     "gzip": Kind("A.CSV.GZ", gzip.compress(SEMICOLONS.encode())),
+    "gzip by another name": Kind("a.csv", gzip.compress(SEMICOLONS.encode())),
     "joined files": Kind(
         "a.csv", 'Betrag,Größe\n1,groß\nBetrag,Größe\n2.5,"klein, ok"\n'.encode(), body=True
     ),

@@ -1,4 +1,4 @@
-"""The bytes of a file: decompressed where its name says so, refused where they are not data."""
+"""The bytes of a file: decompressed where they are gzip, refused where they are not data."""
 
 import gzip
 import io
@@ -34,14 +34,16 @@ def name_read_errors(name: str) -> Iterator[None]:
 
 
 def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
-    """Return the bytes of `file`, decompressed where its name says that it is compressed.
+    """Return the bytes of `file`, decompressed where they are gzip, whatever their name says.
 
     Raises DataError for a Git LFS pointer, an archive or a page.
     """
-    stream: Any = gzip.GzipFile(fileobj=file) if is_compressed(name) else file
+    stream: Any = file
     # A second reader around one would close its file, and warn of that, when it is dropped.
-    if not isinstance(stream, io.BufferedReader):
+    if not isinstance(file, io.BufferedReader):
         stream = io.BufferedReader(stream, BUFFER_BYTES)
+    if stream.peek(HEAD_BYTES).startswith(GZIP_MAGIC):
+        stream = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=stream)), BUFFER_BYTES)
     _check_head(stream.peek(HEAD_BYTES)[:HEAD_BYTES], name)
     return cast(io.BufferedReader, stream)
 
@@ -54,8 +56,6 @@ def is_compressed(name: str) -> bool:
 def _check_head(head: bytes, name: str) -> None:
     if head.startswith(b"version https://git-lfs"):
         raise DataError(f"{name}: a Git LFS pointer, not the data itself; run `git lfs pull`")
-    if head.startswith(GZIP_MAGIC):
-        raise DataError(f"{name}: a gzip file; name it .gz")
     if head.startswith(ZIP_MAGIC):
         raise DataError(
             f"{name}: a zip archive or spreadsheet; unpack it, or save a spreadsheet as CSV"
