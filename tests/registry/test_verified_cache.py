@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import resource
 import shutil
 import sqlite3
 import stat
@@ -524,3 +526,16 @@ def test_a_signed_version_is_not_used_under_the_name_of_another_model(
         with pytest.raises(BundleError, match="its evidence is about another model"):
             use()
     assert answers(VerifiedModelCache(URI).fetch_latest()) == 1.0
+
+
+def test_a_disk_that_keeps_no_copy_is_named_and_not_the_store(here: Path, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(RegistryError) as refused:
+            VerifiedModelCache(URI).fetch_latest()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    said, copies = str(refused.value), tmp_path / "cache/models"
+    assert re.match(rf"{copies}/\S+: file too large \(EFBIG\)", said), said
+    assert list(copies.iterdir()) == []

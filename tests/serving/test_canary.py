@@ -15,6 +15,7 @@ from tests.support.serving.load import list_workers, loaded, read_history, read_
 from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
 
 from plumbline.registry import journal
+from plumbline.serving import canary
 
 
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
@@ -168,3 +169,12 @@ def test_a_canary_that_was_returned_before_does_not_start(lines: Lines) -> None:
         with serving(lines, *option, ready=False) as server:
             assert server.process.wait(timeout=READY_S) != 0
             assert "version 2 was returned as a canary" in server.log.read_text()
+
+
+def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> None:
+    before = len(read_history(lines))
+    with lines.here():
+        for reason in ("3 failures", "4 failures"):
+            decision = journal.Decision("line", "return", "2", "", "a bundle", "", reason)
+            canary._append_to_journal(decision)
+    assert [entry.reason for entry in read_history(lines)[before:]] == ["3 failures"]

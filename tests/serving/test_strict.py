@@ -135,3 +135,9 @@ def test_paired_surrogates_and_escaped_backslashes_are_read() -> None:
         "\\ud800",
         "\0",
     ]
+
+
+def test_a_long_field_in_csv_is_accepted() -> None:
+    text = Signature(inputs=(Field("text", "string"),), outputs=())
+    request = parse_body(b"text\n" + b"a" * 1_000_000 + b"\n", "text/csv", text, 1024)
+    assert len(request.columns["text"][0]) == 1_000_000
