@@ -7,6 +7,7 @@ from tests.support.checkouts import RECIPE
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_params
+from plumbline.evidence.judge import list_searched
 from plumbline.tuning.space import configure, read_values
 
 
@@ -57,3 +58,11 @@ def test_a_search_is_checked_as_strictly_as_the_values(
     with pytest.raises(ParamsError) as caught:
         load_params(write_params(tmp_path, search))
     assert message in str(caught.value)
+
+
+def test_the_trials_of_each_searched_candidate_are_listed(tmp_path: Path) -> None:
+    text = RECIPE.read_text(encoding="utf-8")
+    path = tmp_path / "params.yaml"
+    path.write_text(text.replace("    search:", "    trials: 20\n    search:", 1), encoding="utf-8")
+    assert list_searched(load_params(path)) == {"linear": 20}
+    assert list_searched(load_params(RECIPE)) == {}

@@ -1,4 +1,4 @@
-"""Values of MLflow's types, read from text as HTTP, files and options give it."""
+"""Values of MLflow's types, read from text, and what a metric may say of itself."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from plumbline.contract.task import Field
+from plumbline.contract.task import Field, Metric
 from plumbline.contract.value_types import TYPES, build_cell_parser, get_value_type
 
 NUMBERS = {"type": "array", "items": {"type": "double"}}
@@ -64,3 +64,9 @@ def test_arrow_knows_every_type() -> None:
     for name, value_type in TYPES.items():
         assert str(pa.type_for_alias(value_type.arrow)) == value_type.arrow
         assert get_value_type(name) is value_type
+
+
+def test_a_binary_metric_counts_right_answers() -> None:
+    with pytest.raises(ValueError, match=r"the metric wrong: .* count right answers"):
+        Metric("wrong", higher_is_better=False, kind="binary")
+    assert Metric("right", higher_is_better=True, kind="binary").best == 1.0

@@ -55,13 +55,6 @@ def test_examples_that_only_one_got_right() -> None:
     assert found["lost"][0]["id"] == "r3"
 
 
-def test_columns_that_only_one_has_are_left_out() -> None:
-    found = changes.find_flips(
-        ["r1"], {"text": ["p"]}, scores([1.0], predicted=["a"]), scores([0.0]), HIT
-    )
-    assert set(found["won"][0]) == {"id", "input", "ours", "theirs"}
-
-
 def test_where_a_model_leaves_rows_to_people_each_row_says_who_answered() -> None:
     ours, theirs = (
         Scores({"accuracy": np.array([hit]), "answered": np.array([hit])}, {}) for hit in (1.0, 0.0)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.registry import journal, ledger
+from plumbline.registry import ledger
 from plumbline.registry.ledger import SIZE, build_sketch, estimate_share
 
 
@@ -81,8 +81,3 @@ def test_a_split_that_shares_rows_with_an_earlier_one_is_that_split(empty: Path)
     assert look("c", "three", 950).number == 2  # it shares rows with the second alone
     assert look("d", "four", 5000).number == 1
     assert look("a", "one", 0).number == 1  # a known question
-
-
-def test_a_journal_without_a_look_has_none(empty: Path) -> None:
-    with journal.lock_journal():
-        assert ledger.read_uses() == []

@@ -11,6 +11,7 @@ from tests.support.racing import TASK, rehearse
 
 from plumbline import bundle
 from plumbline.process.files import write_json
+from plumbline.registry.model_versions import CUT, MAX_DESCRIPTION, build_description
 from plumbline.registry.package import clean_process, packaging, rehearsal
 
 
@@ -68,3 +69,15 @@ def test_its_memory_is_that_of_the_process_that_answers(
     ballast = b"x" * 1_500_000_000  # of the process that asks
     result = rehearse(saved / "model", saved / "golden.json", TASK)
     assert 50 < result.rss_mb < len(ballast) / 1e6
+
+
+CARD = "# Model card\n\nshort\n"
+LONG = CARD + "| accuracy | 0.9 |\n" * 500
+
+
+def test_a_card_that_is_too_long_is_cut_after_a_line_and_says_where_the_rest_is() -> None:
+    assert build_description(CARD) == CARD
+    shown = build_description(LONG)
+    assert MAX_DESCRIPTION - 40 < len(shown) <= MAX_DESCRIPTION
+    assert shown.endswith(f"| accuracy | 0.9 |{CUT}")
+    assert len(build_description("x" * 6000)) == MAX_DESCRIPTION

@@ -118,10 +118,8 @@ def test_a_database_that_is_not_there_is_not_made(
     "address",
     [
         "mysql://me:secret@host/db",
-        "databricks",
         "file:///tmp",
         "sqlite:///:memory:",
-        "mysql://me:secret@host/:memory:",
     ],
 )
 def test_other_registries_are_reported_without_password(

@@ -23,8 +23,6 @@ def server(registered: Lines) -> Iterator[Server]:
     "body",
     [
         {"inputs": [0.0, 1]},
-        {"inputs": {"x": [0.0, 1.0]}},
-        {"instances": [{"x": 0.0}, {"x": 1.0}]},
         {"dataframe_records": [{"x": 0.0}, {"x": 1.0}]},
         {"dataframe_split": {"columns": ["x"], "data": [[0.0], [1.0]]}},
         {

@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.dirty_texts import make_values
 from tests.support.small_sources import CSV
+from tests.support.small_texts import write_examples
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
@@ -15,7 +17,13 @@ from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
 from plumbline.tables.split_files import write_split
-from plumbline.tasks.text_classification.data import has_label_sets, read_batches, read_split
+from plumbline.tasks.text_classification.data import (
+    count_rows,
+    has_label_sets,
+    read_batches,
+    read_rows,
+    read_split,
+)
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 
@@ -96,3 +104,16 @@ def test_a_split_that_is_written_again_leaves_no_file_of_before(
     names = [*(f"train.{number:05}.parquet" for number in range(4)), "test.00000.parquet"]
     assert list_names(tmp_path) == sorted(names)
     assert read_split(tmp_path, "train").equals(rows)
+
+
+def test_chosen_rows_are_those_of_the_whole_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(split_files, "FILE_ROWS", 30)
+    write_examples(tmp_path / "examples")
+    whole = read_split(tmp_path / "examples", "train")
+    assert count_rows(tmp_path / "examples", "train") == len(whole) == 112
+    numbers = np.random.default_rng(0).permutation(112)[:30].tolist()
+    assert read_rows(tmp_path / "examples", "train", numbers).equals(whole.take(numbers))
+    texts = read_rows(tmp_path / "examples", "train", [111, 0, 5], ["text"])
+    assert texts["text"].to_pylist() == [whole["text"][row].as_py() for row in (111, 0, 5)]

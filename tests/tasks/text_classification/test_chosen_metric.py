@@ -190,12 +190,6 @@ def test_other_metrics_and_costs_are_refused(values: dict[str, object]) -> None:
         _choose(**values)
 
 
-def test_params_that_choose_accuracy_are_as_those_that_choose_nothing() -> None:
-    params = _choose(metric="accuracy")
-    assert params.model_dump() == SHIPPED.model_dump()
-    assert TASK.configure(params) is TASK
-
-
 def test_a_stage_gets_the_task_with_the_metric_of_params(monkeypatch: pytest.MonkeyPatch) -> None:
     stages = []
     monkeypatch.setattr("plumbline.stages.evaluate.evaluate", lambda _, task: stages.append(task))

@@ -58,16 +58,6 @@ def test_other_weights_are_refused(weights: object) -> None:
         type(config).model_validate(config.model_dump() | {"class_weights": weights})
 
 
-@pytest.mark.parametrize("name", ["linear", "transformer"])
-def test_a_config_without_the_keys_is_what_it_was(name: str, tmp_path: Path) -> None:
-    write_examples(tmp_path / "examples")
-    config = small_params().candidates[name]
-    assert "class_weights" not in config.model_dump()
-    learner = build_learner(small_params(), name, tmp_path / "examples")
-    assert "class_weights" not in learner.module.state_dict()
-    assert learner.monitor == ("validation/loss" if name == "linear" else "validation/objective")
-
-
 @pytest.mark.parametrize("name", ["linear", "transformer", "linears"])
 def test_the_loss_is_that_of_each_row_by_its_weight(name: str, tmp_path: Path) -> None:
     write_examples(tmp_path / "examples")

@@ -15,6 +15,7 @@ from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.loading import load_params
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
+from plumbline.tasks.text_classification.data.labels import name_labels
 from plumbline.tasks.text_classification.params import TextParams
 
 ROOT = Path(__file__).parents[3]
@@ -288,3 +289,34 @@ def test_few_texts_that_repeat_are_not_taken_for_labels(folder: Path) -> None:
     rows = [f"ticket {number % 3},{'abc'[number % 3]}" for number in range(60)]
     facts, _ = ingest_bytes("text,label\n" + "\n".join(rows) + "\n", folder)
     assert facts["rows_read"] == 60
+
+
+WORDS = ("none", "None", "na", "N/A", "null", "-", "nan")
+
+
+def test_a_word_for_a_missing_value_that_repeats_is_a_class() -> None:
+    for word in WORDS:
+        assert name_labels({"spam": 60, "ham": 60, word: 10}).names[word] == word
+
+
+def test_a_rare_word_for_a_missing_value_is_none() -> None:
+    counts = {"a": 300, "b": 300} | dict.fromkeys(WORDS, 5)
+    assert set(name_labels(counts).names) == {"a", "b"}
+    assert "" not in name_labels({"a": 3, "": 3000}).names
+
+
+def test_a_class_that_is_small_beside_a_large_one_is_a_class() -> None:
+    assert "none" in name_labels({"ham": 5462, "none": 112}).names
+    many = {f"class {number}": 20 for number in range(300)}
+    assert "none" in name_labels(many | {"none": 20}).names
+    assert "none" not in name_labels(many | {"none": 7}).names
+
+
+def test_numbers_that_are_equal_are_one_class() -> None:
+    names = name_labels({"5": 10, "5.0": 10, "+5": 1, "6.0": 10, "007": 10, "7": 10, "1.5": 3})
+    assert names.names == {
+        "5": "5", "5.0": "5", "+5": "5", "6.0": "6.0", "007": "007", "7": "7", "1.5": "1.5"
+    }  # fmt: skip
+    assert list(names.describe()) == [
+        "labels '+5', '5', '5.0' are equal as numbers and are one class, '5'"
+    ]
