@@ -120,7 +120,11 @@ def test_a_model_of_the_hub_is_pinned_and_comments_stay(hub: None, params: Path)
     ("files", "config", "reason"),
     [
         ({"pytorch_model.bin": DIGEST, "spm.model": None}, CONFIG, "no tokenizer.json and no mod"),
-        ({"model.safetensors.index.json": None, "tokenizer.json": None}, CONFIG, "several files"),
+        (
+            {"model.safetensors.index.json": None, "tokenizer.json": None},
+            CONFIG,
+            "no model.safetensors: write",
+        ),
         (FILES, {"model_type": "t5"}, "model_type 't5' cannot be fine-tuned"),
         (None, CONFIG, "hf://org/name: cannot be fetched"),
     ],

@@ -91,14 +91,13 @@ def test_ranks_put_first_what_they_name() -> None:
     columns = list_columns([build_specification(min_attenuation_db=20.0)])
     best = {
         rank: TextbookPredictor().predict(columns, rank=rank)["designs"][0]
-        for rank in ("margin", "yield", "parts")
+        for rank in ("margin", "yield")
     }
     assert [design["margin_db"] for design in best["margin"]] == sorted(
         (design["margin_db"] for design in best["margin"]), reverse=True
     )
     shares = [design["yield_share"] for design in best["yield"]]
     assert shares == sorted(shares, reverse=True)
-    assert len(best["parts"][0]["inductors_nh"]) == 2  # of five parts, the fewest
 
 
 BAND = {"kind": "band-pass", "order": 3, "stop_hz": [2e7, 4e8]}
@@ -161,7 +160,7 @@ def test_the_oracle_agrees_to_the_ends_of_the_ranges(
         ({"budget": 0}, "budget: expected a whole number from 1 to 1024, found 0"),
         ({"designs": 11}, "designs: expected a whole number from 1 to 10"),
         ({"draws": -1}, "draws: expected a whole number from 0"),
-        ({"rank": "novelty"}, "rank: expected margin, yield, parts, found 'novelty'"),
+        ({"rank": "novelty"}, "rank: expected margin, yield, found 'novelty'"),
         ({"rank": "yield", "draws": 0}, "rank: yield needs draws"),
     ],
 )

@@ -24,7 +24,7 @@ from .networks import Diffusion, LadderGenerator, Regression
 from .rows import check_param, read_specs
 from .strategies import MAX_BUDGET, Strategy, Textbook
 
-RANKS = ("margin", "yield", "parts")
+RANKS = ("margin", "yield")
 MAX_DESIGNS, MAX_DRAWS = 10, 10_000
 
 
@@ -63,7 +63,7 @@ class Predictor:
     ) -> dict[str, list[Any]]:
         """Design each row within `budget` calls of the simulator (None: as in the bundle).
 
-        `designs`: how many are returned, ranked by `rank` (margin, yield or parts), those that meet
+        `designs`: how many are returned, ranked by `rank` (margin or yield), those that meet
         the mask first. `draws`: of parts within their tolerance, for the yield; 0: no yield.
         Raises ValueError that names a bad row or param.
         """

@@ -54,20 +54,12 @@ def answer_spec(spec: Spec, strategy: "Strategy", plan: DesignPlan) -> dict[str,
 def rank_designs(spec: Spec, designs: list[FilterDesign], plan: DesignPlan) -> list[FilterDesign]:
     """Return the best designs, with their yield, in the order that the plan asks for."""
     by_margin = sorted(designs, key=lambda design: (-design.margin_db, design.calls))
-    if plan.rank == "parts":
-        by_margin.sort(key=lambda design: (design.margin_db < 0, *count_parts(spec, design)))
     kept = by_margin[: max(plan.designs, 3 if plan.rank == "yield" else 1)]
     if plan.draws:
         kept = [measure_yield(spec, design, plan.draws) for design in kept]
     if plan.rank == "yield":
         kept.sort(key=lambda design: (design.margin_db < 0, -design.yield_share))
     return kept[: plan.designs]
-
-
-def count_parts(spec: Spec, design: FilterDesign) -> tuple[int, int]:
-    """Return the number of parts, and of inductors among them."""
-    inductors, _ = split_parts(spec, design)
-    return len(design.parts), len(inductors)
 
 
 def measure_yield(spec: Spec, design: FilterDesign, draws: int) -> FilterDesign:

@@ -24,16 +24,6 @@ SUPPORTED = (
     "roberta",
     "xlm-roberta",
 )
-SHARDS = "model.safetensors.index.json"
-PICKLE = "pytorch_model.bin"
-# Files of tokenizers that transformers has to convert before the predictor can read them.
-TOKENIZER_SOURCES = (
-    "spm.model",
-    "spiece.model",
-    "sentencepiece.bpe.model",
-    "vocab.txt",
-    "vocab.json",
-)
 CONVERT = (
     "write what is missing once into a folder, and name that as weights: "
     '`python -c "from transformers import AutoModel, AutoTokenizer as T; '
@@ -47,11 +37,9 @@ def check_files(weights: str, names: set[str], needed: list[str]) -> None:
     missing = [name for name in needed if name not in names]
     if not missing:
         return
-    reasons = [reason for name in missing if (reason := _explain_missing(name, names))]
     source = weights.removeprefix("hf://").partition("@")[0]
-    remedy = "; ".join([*reasons, CONVERT.format(source=source)]) if reasons else ""
     raise TrainingError(
-        f"weights {weights}: no {' and no '.join(missing)}" + (f": {remedy}" if remedy else "")
+        f"weights {weights}: no {' and no '.join(missing)}: {CONVERT.format(source=source)}"
     )
 
 
@@ -96,14 +84,3 @@ def get_max_tokens(encoder: Any) -> int | None:
     if positions is None or padding is None:
         return limit
     return int(positions.num_embeddings) - int(padding) - 1
-
-
-def _explain_missing(name: str, names: set[str]) -> str | None:
-    if name == "model.safetensors" and SHARDS in names:
-        return "the weights are in several files, which one SHA-256 does not pin"
-    if name == "model.safetensors" and PICKLE in names:
-        return f"the weights are in {PICKLE}, a pickle, which can run code"
-    sources = [source for source in TOKENIZER_SOURCES if source in names]
-    if name == "tokenizer.json" and sources:
-        return f"the tokenizer is in {sources[0]} alone"
-    return None

@@ -10,8 +10,6 @@ from typing import Any
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.process.files import digest_path
 from plumbline.tasks.text_classification.models.architectures import (
-    SHARDS,
-    TOKENIZER_SOURCES,
     check_architecture,
     check_files,
     check_loading,
@@ -19,7 +17,6 @@ from plumbline.tasks.text_classification.models.architectures import (
 
 WEIGHTS = "model.safetensors"
 PATTERNS = ["config.json", "tokenizer.json", WEIGHTS]
-HINTS = [SHARDS, *TOKENIZER_SOURCES]  # small files that say why one of these is missing
 
 
 def find_weights(weights: str, sha256: str | None) -> Path:
@@ -103,16 +100,15 @@ def _download_from_hub(address: str) -> Path:
 
     name, _, revision = address.partition("@")
     try:
-        return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS + HINTS))
+        return Path(snapshot_download(name, revision=revision, allow_patterns=PATTERNS))
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise TrainingError(f"weights hf://{address}: cannot be fetched ({reason})") from None
 
 
 def _check_digest(weights: str, folder: Path, expected: str) -> None:
-    """Compare with the digest of all files, or with that of the weights alone, an older pin."""
-    digests = {name: digest_path(folder / name) for name in PATTERNS}
-    if expected not in (pin := digest_pinned(digests), digests[WEIGHTS]):
+    pin = digest_pinned({name: digest_path(folder / name) for name in PATTERNS})
+    if expected != pin:
         raise TrainingError(
             f"weights {weights}: {', '.join(PATTERNS)} have SHA-256 {pin}, params.yaml pins "
             f"{expected}; restore them or, if other weights are meant, write sha256: {pin}"
