@@ -23,10 +23,6 @@ def tune(
         float | None,
         typer.Option(min=0, help="Start no trial after so many seconds.", show_default="none"),
     ] = None,
-    metric: Annotated[
-        str,
-        typer.Option(help="What to search for.", show_default="validation/ and the task's metric"),
-    ] = "",
     storage: Annotated[
         str,
         typer.Option(
@@ -61,13 +57,17 @@ def tune(
         options = search.SearchOptions(
             num_trials=trials,
             timeout_s=timeout,
-            metric=metric,
             storage=storage,
             num_repeats=seeds,
         )
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, print_plain)
-    _print_result(result, candidate, "" if apply else ", which --apply writes")
+    _print_result(
+        result,
+        f"validation {task.metric.name}",
+        candidate,
+        "" if apply else ", which --apply writes",
+    )
     if apply:
         edit_and_check(candidate, result.proposed, anchor="search")
         print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
@@ -75,10 +75,9 @@ def tune(
         print_plain(f"the same command with --apply writes this into {layout.PARAMS} at once")
 
 
-def _print_result(result: "SearchResult", candidate: str, remark: str) -> None:
+def _print_result(result: "SearchResult", name: str, candidate: str, remark: str) -> None:
     from plumbline.tuning.params_edit import format_scalar
 
-    name = f"validation {result.metric}"
     print_plain(f"best of {result.num_trials} trials: {name} {result.best:.4f}")
     if result.shipped is not None:
         print_plain(f"  params.yaml as it is: {result.shipped:.4f}")

@@ -29,7 +29,6 @@ BEFORE = "trials_before"
 REPEATS = "repeats"
 STARTUP = 5  # trials that are drawn at random, and with which the next are compared
 WARMUP = 0.2  # share of max_epochs in which no trial is pruned
-LOWER_IS_BETTER = ("loss", "nll", "error", "ece", "brier", "cost")
 
 Reporter = Callable[[str], None]
 
@@ -40,16 +39,14 @@ class SearchOptions:
 
     num_trials: int
     timeout_s: float | None = None
-    metric: str = ""
     storage: str = ""
     num_repeats: int = 3  # other seeds with which the winner is trained again
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found, by the metric that it was for."""
+    """What a search found, in the metric of the task."""
 
-    metric: str
     num_trials: int
     best: float
     shipped: float | None  # the score of what params.yaml says, which a search begins with
@@ -69,9 +66,8 @@ def search(
     shipped = space.read_values(params, candidate)
     refuse_unvalidated()
     with open_search(candidate) as folder:
-        metric = (options.metric or task.metric.name).removeprefix("validation/")
-        name = _name_study(params, task, candidate, metric, folder)
-        trainer = Trainer(params, task, candidate, metric, folder, name)
+        name = _name_study(params, task, candidate, folder)
+        trainer = Trainer(params, task, candidate, folder, name)
         study = _open_study(trainer, options)
         if BEFORE not in study.user_attrs:
             study.set_user_attr(BEFORE, getattr(params.candidates[candidate], "trials", None) or 0)
@@ -86,7 +82,6 @@ def search(
     trials = studies.list_trials(study)
     changed = {key: value for key, value in winner.items() if shipped[key] != value}
     return SearchResult(
-        metric=metric,
         num_trials=len(trials),
         best=study.best_value,
         shipped=next((trial.value for trial in trials if round_params(trial) == shipped), None),
@@ -96,17 +91,7 @@ def search(
     )
 
 
-def find_direction(metric: str, task: Task[Params]) -> studies.Direction:
-    """Return the direction of the task's metric, or of another one by its name."""
-    if metric == task.metric.name:
-        return "maximize" if task.metric.higher_is_better else "minimize"
-    is_loss = any(word in metric.split("_") for word in LOWER_IS_BETTER)
-    return "minimize" if is_loss else "maximize"
-
-
-def _name_study(
-    params: Params, task: Task[Params], candidate: str, metric: str, folder: Path
-) -> str:
+def _name_study(params: Params, task: Task[Params], candidate: str, folder: Path) -> str:
     """Name a study by all that its scores and values follow from.
 
     The values of keys that are searched are left out: `--apply` changes them, and the study goes
@@ -119,7 +104,7 @@ def _name_study(
         "space": {key: dimension.model_dump() for key, dimension in dimensions.items()},
         "training": params.training.model_dump(mode="json"),
         "seed": params.seed,
-        "metric": metric,
+        "metric": task.metric.name,
         "examples": digest_path(folder / EXAMPLES),
         "code": digest_code(task.name),
     }
@@ -137,7 +122,7 @@ def _open_study(trainer: Trainer, options: SearchOptions) -> optuna.Study:
             options.storage or store_location.name_database(STORAGE.resolve())
         ),
         study_name=trainer.study,
-        direction=find_direction(trainer.metric, trainer.task),
+        direction="maximize" if trainer.task.metric.higher_is_better else "minimize",
         load_if_exists=True,
     )
     seed = None if options.storage else trainer.params.seed + len(study.get_trials(deepcopy=False))
@@ -156,7 +141,7 @@ def _run_trials(
     left = studies.count_left(study, options.num_trials)
 
     def report_end(_: optuna.Study, trial: FrozenTrial) -> None:
-        report(_describe_trial(trial, trainer.metric))
+        report(_describe_trial(trial, trainer.task.metric.name))
         if not studies.count_left(study, options.num_trials):
             study.stop()
 
@@ -202,7 +187,7 @@ def _repeat(
             if name not in scores:
                 scores[name] = trainer.train(name, winner, trainer.params.seed + distance)
                 study.set_user_attr(REPEATS, {"values": winner, "scores": scores})
-            report(f"{name}: {trainer.metric} {scores[name]:.4f}")
+            report(f"{name}: {trainer.task.metric.name} {scores[name]:.4f}")
         except PlumblineError as error:
             report(f"{name}: failed: {error}")
     return [*scores.values()][:num]

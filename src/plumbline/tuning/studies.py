@@ -4,7 +4,6 @@ A trial that was killed is entered again by Optuna's own callback, as a new entr
 """
 
 import warnings
-from typing import Literal
 
 import optuna
 from optuna.exceptions import ExperimentalWarning
@@ -19,7 +18,6 @@ HEARTBEAT_S = 10
 GRACE_S = 60  # without a heartbeat, until the trial of another machine is taken up again
 MAX_RETRIES = 5  # Ctrl-C counts as one too: a trial goes on from its checkpoint
 ERROR = "error"  # an attribute of a trial that failed by itself
-Direction = Literal["maximize", "minimize"]
 RETRY = RetryHeartbeatStaleTrialCallback(MAX_RETRIES, inherit_intermediate_values=True)
 
 

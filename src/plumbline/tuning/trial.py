@@ -8,7 +8,6 @@ from typing import Any
 
 import optuna
 
-from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve, read_curve, read_speed
@@ -31,7 +30,6 @@ class Trainer:
     params: Params
     task: Task[Params]
     candidate: str
-    metric: str  # of Scores, without validation/
     folder: Path  # of the search, absolute
     study: str  # its name in the storage, which names its run in MLflow too
 
@@ -43,7 +41,7 @@ class Trainer:
                 f"trial {studies.find_number(entry)}",
                 space.suggest_values(trial, self.params, self.candidate),
                 self.params.seed,
-                lambda: report_epochs(trial, self.candidate, self.metric),
+                lambda: report_epochs(trial, self.candidate, self.task.metric.name),
             )
         except optuna.TrialPruned:
             raise
@@ -84,10 +82,7 @@ class Trainer:
                 scores = open_bundle(candidate, task, digest).score_split(task, "validation")
                 facts.metrics |= read_speed(candidate)
             facts.metrics |= {f"validation/{key}": value for key, value in scores.metrics.items()}
-        if self.metric not in scores.metrics:
-            known = ", ".join(scores.metrics)
-            raise ParamsError(f"--metric: there is no validation/{self.metric}; known: {known}")
-        return scores.metrics[self.metric]
+        return scores.metrics[task.metric.name]
 
     @contextmanager
     def _track(self, name: str, params: Params, folder: Path) -> Iterator[RunFacts]:
