@@ -225,7 +225,7 @@ def test_what_cannot_be_upgraded_is_refused_with_a_remedy(router: Path, monkeypa
     git("commit", "--quiet", "--all", "--message", "Another wheel")
     refuse(f"{old}: not the file with the SHA-256 that .plumbline-template.json names")
     Path(".plumbline-template.json").write_text("{}")
-    refuse("not what plumbline wrote .KeyError: 'plumbline'.; `git log -- .plumbline-template.json")
+    refuse("not what plumbline wrote .KeyError: 'answers'.; `git log -- .plumbline-template.json")
     assert git("log", "-1", "--format=%s") == "Another wheel"
 
 
