@@ -14,13 +14,12 @@ TOKEN = {"authorization": "Bearer a-token-of-this-test"}
 def server(registered: Lines) -> Iterator[Server]:
     """Its model waits for a file, and its queue of one row is full."""
     waits, go = registered.folder / WAITS_FILE, registered.folder / GO_FILE
-    token = registered.folder / "token"
-    token.write_text("a-token-of-this-test")
-    options = ["--token-file", str(token)]
-    for limit in ("queue_rows=1", "deadline_s=900", "predict_timeout_s=900"):
-        options += ["--limit", limit]
+    for left in (waits, go):  # by a test of the same registry
+        left.unlink(missing_ok=True)
+    (registered.folder / "token").write_text("a-token-of-this-test")
+    limits = ["--limit=queue_rows=1", "--limit=deadline_s=900", "--limit=predict_timeout_s=900"]
     with (
-        serving(registered, *options, uri=f"models:/line/{MOODY}") as server,
+        serving(registered, "--token-file=token", *limits, uri=f"models:/line/{MOODY}") as server,
         ThreadPoolExecutor(3) as pool,
     ):
         try:
