@@ -221,7 +221,7 @@ def test_a_password_in_the_address_is_sent_and_not_shown(
 ) -> None:
     with answering((500, {}, b"")) as (address, requests):
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address.replace("://", "://me:se%40cret@"))
-        with pytest.raises(RegistryError, match=r"http://me:\*\*\*@127") as refused:
+        with pytest.raises(RegistryError, match="http://127") as refused:
             stores.connect_store().find_version(asked("/1"))
     assert "cret" not in str(refused.value)
     assert requests[0][1] == basic("me:se@cret")
@@ -348,4 +348,4 @@ def test_the_address_of_a_registry_is_shown_without_its_password(
     password: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"postgresql://me:{password}@db:5432/mlflow")
-    assert addresses.describe_registry() == "postgresql://me:***@db:5432/mlflow"
+    assert addresses.describe_registry() == "postgresql://db:5432/mlflow"

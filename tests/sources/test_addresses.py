@@ -38,7 +38,7 @@ def test_neither_user_nor_password_nor_query_string_is_shown(address: str, shown
     assert hide_secrets(secret) == shown
     assert hide_secrets(shown) == shown
     assert SECRET not in hide_secrets_in_text(f"{secret}: connection refused")
-    assert SECRET not in hide_secrets(secret, keep_user=True)
+    assert SECRET not in hide_secrets(secret)
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,6 @@ def test_neither_user_nor_password_nor_query_string_is_shown(address: str, shown
 )
 def test_an_address_without_secrets_is_shown_as_it_is(address: str) -> None:
     assert hide_secrets(address) == address
-
-
-def test_the_name_of_a_pair_is_kept_where_that_is_wanted() -> None:
-    address = f"postgresql://me:{SECRET}@db/x?password={SECRET}"
-    assert hide_secrets(address, keep_user=True) == "postgresql://me:***@db/x"
-    assert hide_secrets(f"https://{SECRET}@host", keep_user=True) == "https://host"
 
 
 def test_params_without_secrets_are_kept_to_the_byte(tmp_path: Path) -> None:

@@ -181,7 +181,7 @@ def find_journal_uri() -> str:
         return store
     if store.startswith("sqlite:///"):
         return store.rpartition("/")[0] + "/journal.db"
-    shown = hide_secrets(store, keep_user=True)
+    shown = hide_secrets(store)
     raise JournalError(
         f"decisions on a registry at {shown} need a journal that all who decide share: set "
         "PLUMBLINE_JOURNAL_URI to a PostgreSQL URL, such as the database of that server"

@@ -84,7 +84,7 @@ def make_local_engine(watch: Watch) -> Engine:
 
 
 def _list_inputs(source: FileFolder) -> list[str]:
-    names = source.list_names(with_empty=False)
+    names = source.list_names()
     if not names:
         raise DataError(f"{source.shown}: no such folder, or no file in it")
     for name in names:

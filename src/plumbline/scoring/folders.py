@@ -44,12 +44,11 @@ class FileFolder:
         """Return the address of a file, as a message may say it."""
         return f"{self.shown}/{name}"
 
-    def list_names(self, *, with_empty: bool = True) -> list[str]:
+    def list_names(self) -> list[str]:
         """List the files at any depth, in order, without those with a hidden name on their way.
 
-        Without `with_empty` parts without a byte are left out, as engines write them.
-
-        Empty where there is no such folder; DataError where it is a file.
+        Parts without a byte, as engines write them, are left out. Empty where there is no such
+        folder; DataError where it is a file.
         """
         with self._explain_errors():
             self._store.invalidate_cache()  # others write there
@@ -58,7 +57,7 @@ class FileFolder:
         names = [
             str(path).removeprefix(self._path).removeprefix("/")
             for path, facts in found.items()
-            if with_empty or facts["size"] != 0
+            if facts["size"] != 0
         ]
         if names == [""]:
             raise DataError(f"{self.shown}: a file; name the folder that holds it")
@@ -152,12 +151,7 @@ class FileFolder:
 
 
 def _locate_record(name: str) -> str:
-    return f"{RECORDS}/{_hash_name(name)}.json"
-
-
-def _hash_name(name: str) -> str:
-    """Return a file's name as a short one, which is that of no other file."""
-    return hashlib.sha256(name.encode()).hexdigest()
+    return f"{RECORDS}/{hashlib.sha256(name.encode()).hexdigest()}.json"
 
 
 def _is_hidden(name: str) -> bool:

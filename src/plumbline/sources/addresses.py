@@ -18,7 +18,7 @@ SQL_DIALECTS = (
 CHAIN = re.compile(r"::(?=[\w+.-]+(?:://|::))")  # of fsspec
 PASSWORD = re.compile(r"[^/:@]*:(?!\d*(?:[/?]|$))")  # a name and a colon, which is before no port
 # What is before the last @ of a host, or, where a password has a slash in it, before the first @.
-USER = re.compile(r"[^/?#]*@|[^/?#:@]*:(?!\d*[/?#])[^@]*@")
+USER = re.compile(r"^(?:[^/?#]*@|[^/?#:@]*:(?!\d*[/?#])[^@]*@)")
 IN_TEXT = re.compile(r"[\w+.-]+://\S+")
 ANY_QUERY = re.compile(r"[?#]")
 QUERY = re.compile(r"[?#](?=.*=)")  # a ? alone is a pattern of names
@@ -48,16 +48,15 @@ def find_local_path(address: str) -> str | None:
     return None
 
 
-def hide_secrets(address: str, *, keep_user: bool = False) -> str:
+def hide_secrets(address: str) -> str:
     """Return a URL without user, password and query string, which can hold a secret.
 
-    The query of a SQL source, after `#`, is kept; so is the user's name where `keep_user` asks for
-    it, with asterisks for the password. Each URL of a chain (`zip://a.csv::https://...`) is treated
-    alike. What is not a URL is returned as it is.
+    The query of a SQL source, after `#`, is kept. Each URL of a chain (`zip://a.csv::https://...`)
+    is treated alike. What is not a URL is returned as it is.
     """
     if get_dialect(address) in SQL_DIALECTS:
-        return _hide_in_database(address, keep_user)
-    return "::".join(_hide_in_url(url, keep_user) for url in CHAIN.split(address))
+        return _hide_in_database(address)
+    return "::".join(_hide_in_url(url) for url in CHAIN.split(address))
 
 
 def hide_secrets_in_text(text: str) -> str:
@@ -65,7 +64,7 @@ def hide_secrets_in_text(text: str) -> str:
     return IN_TEXT.sub(lambda match: hide_secrets(match.group()), text)
 
 
-def _hide_in_database(address: str, keep_user: bool) -> str:
+def _hide_in_database(address: str) -> str:
     scheme, _, rest = address.partition("://")
     if rest.startswith("/"):  # a file on this machine
         return address
@@ -75,21 +74,13 @@ def _hide_in_database(address: str, keep_user: bool) -> str:
         user, _, place = rest.partition("@")
         place, mark, query = place.partition("#")
     place = place.partition("?")[0]
-    return f"{scheme}://{_show_user(user, keep_user)}{place}{mark}{query}"
+    return f"{scheme}://{place}{mark}{query}"
 
 
-def _hide_in_url(url: str, keep_user: bool) -> str:
+def _hide_in_url(url: str) -> str:
     scheme, separator, rest = url.partition("://")
     if not separator or rest.startswith("/"):
         return url
-    match = USER.match(rest) if scheme != "hf" else None  # there, @ is before a revision
-    user = match.group()[:-1] if match else ""
-    place = rest[match.end() :] if match else rest
+    place = USER.sub("", rest) if scheme != "hf" else rest  # there @ is a revision's
     query = ANY_QUERY if scheme in ("http", "https") else QUERY
-    return f"{scheme}://{_show_user(user, keep_user)}{query.split(place)[0]}"
-
-
-def _show_user(user: str, keep_user: bool) -> str:
-    """Return what is shown before the host: a name of a pair, since one alone can be a token."""
-    name, colon, _ = user.partition(":")
-    return f"{name}:***@" if colon and keep_user else ""
+    return f"{scheme}://{query.split(place)[0]}"

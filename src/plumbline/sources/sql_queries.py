@@ -79,7 +79,7 @@ def _parse_address(address: str) -> tuple["URL", str]:
 
 
 def _show_database(address: str) -> str:
-    return hide_secrets(address, keep_user=True).partition("#")[0]
+    return hide_secrets(address).partition("#")[0]
 
 
 def _digest_rows(url: "URL", query: str, name: str) -> dict[str, Any]:

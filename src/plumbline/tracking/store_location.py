@@ -26,7 +26,7 @@ def find_uri() -> str:
     """Return MLFLOW_TRACKING_URI, or the address of SQLite below mlruns/."""
     uri = os.environ.get("MLFLOW_TRACKING_URI") or name_database(find_home() / DATABASE)
     if uri == "sqlite://" or ":memory:" in uri:
-        shown = hide_secrets(uri, keep_user=True)
+        shown = hide_secrets(uri)
         raise RegistryError(f"{shown} ends with its process; plumbline reads a registry in a file")
     return uri
 

@@ -42,4 +42,4 @@ def parse_address(address: str) -> VersionAddress:
 
 def describe_registry() -> str:
     """The registry's address, fit to be shown: without its password."""
-    return hide_secrets(store_location.find_uri(), keep_user=True)
+    return hide_secrets(store_location.find_uri())
