@@ -1,11 +1,9 @@
 """Checkouts shared by the tests of a module."""
 
 import gc
-import importlib
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Generator
 from pathlib import Path
 
@@ -13,11 +11,10 @@ import pytest
 from execnet import XSpec
 from tests.support import checkouts
 from tests.support.checkouts import LINE, ROOT, Checkout, make_checkout
+from tests.support.serving import models
 from tests.support.warm import commands
 
-from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
-from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.registry.package import rehearsal
 
@@ -125,7 +122,5 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 @pytest.fixture
 def line_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
     """The line's parameters and record, in an empty folder."""
-    monkeypatch.setattr(sys, "path", [*sys.path, str(LINE.parents[1])])
     monkeypatch.chdir(tmp_path)
-    shape = importlib.import_module("tasks.line.params").PARAMS
-    return read_params(LINE / "params.yaml", lambda _: shape), load_task("line")
+    return models.line_task(monkeypatch)

@@ -10,13 +10,15 @@ from typing import Any
 import mlflow
 import pytest
 from tests.support.checkouts import LINE
+from tests.support.evidence import leave_winner
 from tests.support.racing import TASK
-from tests.support.serving.lines import Lines, register_as_measured, serving
+from tests.support.serving.lines import Lines, serving
 from tests.support.serving.models import line_task
 
 from plumbline import bundle
 from plumbline.contract.errors import BundleError, ParamsError
 from plumbline.contract.task import Task
+from plumbline.entrypoint import run_tracked
 from plumbline.process.files import digest_path
 
 CODE = {
@@ -158,7 +160,8 @@ def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
         params, task = line_task(patch)
         packed = replace(task, predictor=write_code(tmp_path / "predictor"))
         golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
-        register_as_measured(params, packed, WEIGHTS, golden)
+        leave_winner(params, packed, WEIGHTS, golden)
+        run_tracked("register", params, packed)
         mlflow.set_tracking_uri(lines.environment["MLFLOW_TRACKING_URI"])
         model = mlflow.pyfunc.load_model("models:/line/1")
         assert list(model.predict({"x": [2.0]}).y) == [5.0]

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from tests.support.checkouts import get_clean_environment, join_path, warm_commands
+from tests.support.checkouts import get_clean_environment, join_path
 from tests.support.installed import build_once, make_environment
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
 from tests.support.serving.lines import serving
@@ -63,21 +63,6 @@ def router(built: Path, tmp_path_factory: pytest.TempPathFactory) -> OwnReposito
     (environment / "ready").touch()  # as after `make setup`
     _keep_linear(made.path / "params.yaml")
     made.run("git", "-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qam", "linear alone")
-    return made
-
-
-@pytest.fixture(scope="module")
-def fast(router: OwnRepository) -> OwnRepository:
-    """The folder beside the router, where forks of a warm Python run the code of the same wheel."""
-    base = router.path.parent
-    if not warm_commands:
-        return OwnRepository(base, router.folder)
-    environment = base / "warm"
-    environment.mkdir()
-    (environment / "bin").symlink_to(warm_commands[0])
-    made = OwnRepository(base, environment)
-    (site,) = router.folder.glob("lib/python*/site-packages")
-    made.environment["PYTHONPATH"] = str(site)
     return made
 
 
@@ -150,25 +135,24 @@ def test_code_that_no_stage_runs_runs_none_again(router: OwnRepository) -> None:
     assert "Data and pipelines are up to date" in router.run("dvc", "status")
 
 
-def test_an_example_of_an_own_task_adds_an_expectation(fast: OwnRepository) -> None:
-    folder = fast.path
+def test_an_example_of_an_own_task_adds_an_expectation(router: OwnRepository) -> None:
+    folder = router.path.parent
     tickets = write_tickets(folder / "links.csv", 900)
     options = ("--data", str(tickets), "--with-task", "tickets")
-    fast.run("plumbline", "init", "with-task", *options)
+    router.run("plumbline", "init", "with-task", *options, cwd=folder)
     path = folder / "with-task"
-    fast.run("python", "-m", "pytest", "-q", "tests", cwd=path)
-    assert "accepted by" in fast.run("plumbline", "run", "validate", cwd=path)
+    router.run("python", "-m", "pytest", "-q", "tests", cwd=path)
+    assert "accepted by" in router.run("plumbline", "run", "validate", cwd=path)
     rows = [f"{900 + row},https://example.org/{row},login\n" for row in range(40)]
     with (path / "data/raw/links.csv").open("a") as file:
         file.writelines(rows)
     with pytest.raises(AssertionError, match="links: a text says more than an address"):
-        fast.run("plumbline", "run", "validate", cwd=path)
+        router.run("plumbline", "run", "validate", cwd=path)
 
 
-def test_its_code_is_that_of_the_wheel(router: OwnRepository, fast: OwnRepository) -> None:
+def test_its_code_is_that_of_the_wheel(router: OwnRepository) -> None:
     code = "import plumbline.entrypoint as e; print(e.__file__)"
     assert "environment/lib" in router.run("python", "-c", code)
-    assert "environment/lib" in fast.run("python", "-c", code)
     assert shutil.which("plumbline", path=router.environment["PATH"].partition(os.pathsep)[0])
 
 

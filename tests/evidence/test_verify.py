@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from tests.support.evidence import describe_gates, write_evidence
+from tests.support.evidence import describe_gates, leave_line, write_evidence
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -19,12 +19,7 @@ from plumbline.process.files import digest_path, read_json, write_json
 @pytest.fixture
 def evaluated(line_task: tuple[Params, Task]) -> tuple[Params, Task]:
     """A folder as evaluate leaves it."""
-    folder = layout.locate_bundle("closed")
-    folder.mkdir(parents=True)
-    (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
-    bundle.seal(folder, line_task[1], "closed")
-    write_json(layout.GOLDEN, {"inputs": {"x": [0.0]}, "params": {}, "outputs": {"y": [1.0]}})
-    write_evidence(*line_task)
+    leave_line(*line_task)
     return line_task
 
 

@@ -3,10 +3,12 @@
 import os
 import subprocess
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from sqlalchemy.exc import ProgrammingError
 from tests.support.checkouts import ROOT
 from tests.support.effort import choose_effort
@@ -20,7 +22,6 @@ from tests.support.racing import (
     read_champion_alias,
     read_decisions,
 )
-from tests.support.statements import cause_before
 
 from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
 from plumbline.registry import journal, journal_lock, ledger, model_versions, promotion
@@ -33,6 +34,7 @@ END_CONNECTIONS = (
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
     "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
 )
+EVENTS = ("before_cursor_execute", "commit")  # of all engines of this process
 pytestmark = [pytest.mark.slow, pytest.mark.service]
 
 
@@ -223,3 +225,34 @@ def make_roles(server: Server) -> None:
         env={**os.environ, **names, **passwords, "PATH": path},
         check=True,
     )
+
+
+class Fault:
+    """Calls `cause` before the `number`-th statement or commit, once."""
+
+    def __init__(self, number: int, cause: Callable[[], None]) -> None:
+        self.number, self.cause = number, cause
+        self.num_seen = 0
+
+    @property
+    def is_met(self) -> bool:
+        return self.num_seen >= self.number
+
+    def count(self, *details: Any) -> None:
+        """Count one; what `cause` itself asks of a database comes after its number."""
+        self.num_seen += 1
+        if self.num_seen == self.number:
+            self.cause()
+
+
+@contextmanager
+def cause_before(number: int, cause: Callable[[], None]) -> Iterator[Fault]:
+    """Let `cause` happen before the `number`-th statement or commit of this block."""
+    fault = Fault(number, cause)
+    for name in EVENTS:
+        event.listen(Engine, name, fault.count)
+    try:
+        yield fault
+    finally:
+        for name in EVENTS:
+            event.remove(Engine, name, fault.count)

@@ -224,8 +224,12 @@ def renew_manifest(task: Task) -> None:
 
 def loosen(params: TextParams) -> TextParams:
     """Change one limit that gates alone read."""
-    limits = params.evaluation.model_copy(update={"floor": params.evaluation.floor - 0.05})
-    return params.model_copy(update={"evaluation": limits})
+    return limit(params, floor=params.evaluation.floor - 0.05)
+
+
+def limit(params: TextParams, **limits: object) -> TextParams:
+    """Change keys of `evaluation`."""
+    return params.model_copy(update={"evaluation": params.evaluation.model_copy(update=limits)})
 
 
 def failed_gates() -> list[str]:
@@ -444,8 +448,7 @@ def test_a_policy_that_changed_since_a_look_is_said_beside_the_verdict(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
     rule = params.evaluation.champion.model_copy(update={"policy": "not-worse", "margin": 0.01})
-    limits = params.evaluation.model_copy(update={"champion": rule})
-    evaluate(params.model_copy(update={"evaluation": limits}), task)
+    evaluate(limit(params, champion=rule), task)
     evidence = read_json(layout.EVIDENCE)
     assert evidence["looks"]["number"] == 2
     assert "Use 1 of this test split asked: better by 0, slices" in evidence["summary"]
@@ -559,9 +562,8 @@ def test_damaged_inputs_are_named_and_no_verdict_is_reached(
 def test_an_unknown_slice_is_named_before_anything_is_scored(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
-    wrong = params.evaluation.model_copy(update={"slices": ["chanel"]})
     with pytest.raises(ParamsError, match=r"no column chanel \(did you mean channel\?\)"):
-        evaluate(params.model_copy(update={"evaluation": wrong}), task)
+        evaluate(limit(params, slices=["chanel"]), task)
 
 
 def test_a_registry_that_is_away_is_an_error_and_no_cold_start(
@@ -644,8 +646,7 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
 def test_who_drops_the_test_rows_that_it_loses_is_not_promoted(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
-    limits = params.evaluation.model_copy(update={"max_test_changes": 0.2})
-    loose = params.model_copy(update={"evaluation": limits})
+    loose = limit(params, max_test_changes=0.2)
     add_bundle(task, "good", 10)
     evaluate(loose, task)
     register(loose, task)  # first_champion: true
@@ -674,8 +675,7 @@ def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
     add_bundle(task, "fair", 13)
-    limits = params.evaluation.model_copy(update={"simple_candidate": "fair"})
-    simple = params.model_copy(update={"evaluation": limits})
+    simple = limit(params, simple_candidate="fair")
     evaluate(simple, task)
     evidence = read_json(layout.EVIDENCE)
     assert (evidence["verdict"], evidence["winner"], failed_gates()) == ("promote", "fair", [])
@@ -697,10 +697,7 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     metric: str, checkout: Path, params: TextParams, task: Task
 ) -> None:
     costs = COSTS if metric == "expected_cost" else None
-    limits = params.evaluation.model_copy(
-        update={"metric": metric, "costs": costs, "max_detectable_difference": 1.0}
-    )
-    chosen = params.model_copy(update={"evaluation": limits})
+    chosen = limit(params, metric=metric, costs=costs, max_detectable_difference=1.0)
     configured = task.configure(chosen)
     evaluate(chosen, configured)
     evidence = document.read_evidence(chosen)
@@ -729,20 +726,17 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
 def test_losses_by_a_metric_add_up_where_all_that_decides_it_is_the_same(
     cost: float, adds_up: bool, checkout: Path, params: TextParams, task: Task
 ) -> None:
-    limits = params.evaluation.model_copy(
-        update={
-            "metric": "expected_cost",
-            "costs": COSTS,
-            "max_detectable_difference": 1.0,
-            "champion": Champion(policy="not-worse", margin=0.5),
-        }
+    first = limit(
+        params,
+        metric="expected_cost",
+        costs=COSTS,
+        max_detectable_difference=1.0,
+        champion=Champion(policy="not-worse", margin=0.5),
     )
-    first = params.model_copy(update={"evaluation": limits})
     evaluate(first, task.configure(first))
     register(first, task.configure(first))
     add_bundle(task, "good", 40)
-    limits = limits.model_copy(update={"costs": {"refund": {"login": cost}}})
-    second = params.model_copy(update={"evaluation": limits})
+    second = limit(first, costs={"refund": {"login": cost}})
     evaluate(second, task.configure(second))
     evidence = document.read_evidence(second)
     gate = next(gate for gate in evidence["gates"] if gate["name"] == "champion")
@@ -783,8 +777,7 @@ def test_an_experiment_has_the_winner_that_an_evaluation_has(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     add_bundle(task, "fair", 16)
-    limits = params.evaluation.model_copy(update={"simple_candidate": simple})
-    here = params.model_copy(update={"evaluation": limits})
+    here = limit(params, simple_candidate=simple)
     evaluate(here, task)
     assert document.read_evidence(here)["winner"] == winner
     capsys.readouterr()

@@ -11,7 +11,7 @@ from typing import Any
 import mlflow
 import pydantic
 import pytest
-from tests.support.evidence import describe_gates, write_evidence
+from tests.support.evidence import describe_gates, leave_line, write_evidence
 from tests.support.serving import models
 
 from plumbline import bundle
@@ -64,14 +64,7 @@ def left(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         params, task = models.line_task(patch)
-        folder = layout.locate_bundle("closed")
-        folder.mkdir(parents=True)
-        (folder / "weights.json").write_text('{"slope": 2.0, "intercept": 1.0}', encoding="utf-8")
-        bundle.seal(folder, task, "closed")
-        write_json(
-            layout.GOLDEN, {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
-        )
-        write_evidence(params, task)
+        leave_line(params, task)
     return root
 
 

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 from tests.support.effort import choose_effort
+from tests.support.evidence import leave_line
 from tests.support.faulty_proxy import Fault, FaultyProxy, run_proxy
 from tests.support.mlflow_server import run_mlflow_server
 from tests.support.s3_server import serve_bucket
-from tests.support.winners import evaluate_line, find_running, list_versions, register
 
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.diagnostics.doctor.registry import check_registry
+from plumbline.entrypoint import run_tracked
 from plumbline.registry import model_versions, promotion
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
@@ -54,7 +55,7 @@ def test_what_a_server_did_without_an_answer_is_not_done_twice(
     server: FaultyProxy, line_task: tuple[Params, Task]
 ) -> None:
     for slope, path in enumerate(CREATING, start=2):
-        evaluate_line(*line_task, slope)
+        leave_line(*line_task, slope)
         server.fail_at(1, "lost", f"POST /api/2.0/mlflow/{path}")
         register_under_fault(*line_task)
         assert server.is_met
@@ -68,7 +69,7 @@ def test_what_a_server_did_without_an_answer_is_not_done_twice(
 def test_a_package_that_an_object_store_keeps_in_other_bytes_is_not_registered(
     bucket: FaultyProxy, line_task: tuple[Params, Task]
 ) -> None:
-    evaluate_line(*line_task, 2.0)
+    leave_line(*line_task, 2.0)
     bucket.fail_at(1, "changed", "bundle/predictor.py")
     assert "predictor.py" in register_under_fault(*line_task)
     assert bucket.is_met
@@ -82,7 +83,7 @@ def test_an_object_store_that_fails_at_any_request_gets_one_version(
     number, slope = 3, 2.0
     refusals = []
     while True:
-        evaluate_line(*line_task, slope)
+        leave_line(*line_task, slope)
         bucket.fail_at(number, fault)
         refusals.append(register_under_fault(*line_task))
         if not bucket.is_met:
@@ -95,8 +96,8 @@ def test_an_object_store_that_fails_at_any_request_gets_one_version(
 def test_an_object_store_that_is_away_is_not_taken_for_damaged(
     bucket: FaultyProxy, line_task: tuple[Params, Task]
 ) -> None:
-    evaluate_line(*line_task, 2.0)
-    register(*line_task)
+    leave_line(*line_task, 2.0)
+    run_tracked("register", *line_task)
     bucket.fail_at(1, "busy", lasts=True)
     faults = [result for result in check_registry(full=True) if not result.ok]
     assert len(faults) == 1
@@ -107,11 +108,25 @@ def test_an_object_store_that_is_away_is_not_taken_for_damaged(
     assert all(result.ok for result in check_registry(full=True))
 
 
+def list_versions() -> set[str]:
+    """List the versions in the registry."""
+    found = model_versions.connect_registry().search_model_versions("name = 'line'")
+    return {str(version.version) for version in found}
+
+
+def find_running() -> list[str]:
+    """List the runs that are said to go on."""
+    client = model_versions.connect_registry()
+    experiments = [experiment.experiment_id for experiment in client.search_experiments()]
+    runs = client.search_runs(experiments, "attributes.status = 'RUNNING'")
+    return [run.info.run_name for run in runs]
+
+
 def register_under_fault(params: Params, task: Task) -> str:
     """Register; return what was refused, which is one line, or nothing."""
     refusal = ""
     try:
-        register(params, task)
+        run_tracked("register", params, task)
     except PlumblineError as error:
         refusal = str(error)
     assert len(refusal.splitlines()) <= 1
@@ -124,7 +139,7 @@ def require_healed(proxy: FaultyProxy, line_task: tuple[Params, Task]) -> None:
     Its number may be the next but one: what the fault left is removed, and no number given twice.
     """
     proxy.fail_at(0, proxy.fault)
-    register(*line_task)
+    run_tracked("register", *line_task)
     numbers = sorted(list_versions(), key=int)
     entries = [entry.version for entry in promotion.read_history("line")]
     assert entries == [numbers[0], *numbers]  # the first one is also made champion

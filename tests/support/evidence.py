@@ -1,5 +1,6 @@
 """Evidence as evaluate would leave it, with the verdict that a test asks for."""
 
+import shutil
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,31 @@ REHEARSAL = {
 }  # fmt: skip
 PLAN = "20 uses at 0.95"
 CHECK = {"name": "range", "severity": "blocking", "passed": True}
+
+
+def leave_line(params: Params, task: Task, slope: float = 2.0, champion: dict | None = None) -> str:
+    """Leave what evaluate leaves of a line through 1; return the digest of its bundle."""
+    golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 1.0 + slope]}}
+    return leave_winner(params, task, {"slope": slope, "intercept": 1.0}, golden, champion)
+
+
+def leave_winner(
+    params: Params,
+    task: Task,
+    weights: dict[str, Any],
+    golden: dict[str, Any],
+    champion: dict | None = None,
+    name: str = "weights.json",
+) -> str:
+    """Leave a sealed winner, its golden rows and the evidence for it; return its digest."""
+    folder = layout.locate_bundle(WINNER)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    write_json(folder / name, weights)
+    digest = bundle.seal(folder, task, WINNER)
+    write_json(layout.GOLDEN, golden)
+    write_evidence(params, task, champion=champion)
+    return digest
 
 
 def write_evidence(

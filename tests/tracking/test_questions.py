@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT
+from tests.support.evidence import leave_winner
 from tests.support.loopback import find_free_port
 from tests.support.mlflow_server import run_mlflow_server
 from tests.support.postgres import started
-from tests.support.serving.lines import Lines, register_as_measured
+from tests.support.serving.lines import Lines
 from tests.support.tracked_runs import follow_curve, write_curve
 
 from plumbline.contract import layout
@@ -118,7 +119,8 @@ def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost
         with run_mlflow_server(folder, store.uri, port):
             weights = {"slope": 2.0, "intercept": 1.0}
             golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
-            register_as_measured(params, task, weights, golden)
+            leave_winner(params, task, weights, golden)
+            run_tracked("register", params, task)
             report = delivery.deliver()
             assert (report.num_waiting, report.problem) == (0, None)
             client = mlflow_client.connect()

@@ -1,10 +1,10 @@
 """The registry that the tests of serving share."""
 
-import shutil
 from pathlib import Path
 
 import pytest
 from tests.support.made_once import make_once
+from tests.support.racing import copy_databases
 from tests.support.serving.lines import Lines, make
 from tests.support.serving.load import read_history
 from tests.support.serving.models import line_task, make_wide
@@ -26,8 +26,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def registered(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """That registry for this process alone: its own databases, the same packages."""
     lines = Lines(tmp_path_factory.mktemp("lines"))
-    (lines.folder / "mlruns").mkdir()
-    copy_databases(template, lines)
+    copy_databases(template / "mlruns", lines.folder / "mlruns")
     return lines
 
 
@@ -35,15 +34,9 @@ def registered(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Line
 def lines(registered: Lines, template: Path) -> Lines:
     """That registry, with version 1 as champion and no canary that was returned."""
     if "return" in [entry.action for entry in read_history(registered)]:
-        copy_databases(template, registered)
+        copy_databases(template / "mlruns", registered.folder / "mlruns")
     registered.champion("1")
     return registered
-
-
-def copy_databases(template: Path, lines: Lines) -> None:
-    """Let registry and journal be those of the template."""
-    for database in (template / "mlruns").glob("*.db"):
-        shutil.copy2(database, lines.folder / "mlruns")
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """A real registry with a few versions of a line, and the real server on it."""
 
 import json
-import shutil
 import signal
 import socket
 import subprocess
@@ -16,14 +15,11 @@ from typing import Any
 
 import pytest
 from tests.support.checkouts import get_clean_environment
-from tests.support.evidence import write_evidence
+from tests.support.evidence import leave_line
 
-from plumbline import bundle
-from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
-from plumbline.process.files import write_json
 from plumbline.registry import promotion
 
 SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
@@ -73,43 +69,13 @@ def make(folder: Path, params: Params, task: Task) -> None:
     """Register the versions as `register` does."""
     with Lines(folder).here():
         first, *others = SLOPES.values()
-        digest = _register_line(params, task, first)
+        digest = leave_line(params, task, first)
+        run_tracked("register", params, task)
         measured = {"version": "1", "bundle": digest, "disagreement": 0.0, "num_rows": 1000}
-        for slope in others:
-            _register_line(params, task, slope, measured)
         moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
-        _register_line(params, moody, 2.0, measured)
-
-
-def _register_line(
-    params: Params, task: Task, slope: float, champion: dict[str, Any] | None = None
-) -> str:
-    golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, slope + 1.0]}}
-    weights = {"slope": slope, "intercept": 1.0}
-    return register_as_measured(params, task, weights, golden, champion)
-
-
-def register_as_measured(
-    params: Params,
-    task: Task,
-    weights: dict[str, Any],
-    golden: dict[str, Any],
-    champion: dict[str, Any] | None = None,
-    name: str = "weights.json",
-) -> str:
-    """Register a bundle of one file of weights, as if it had been trained and evaluated here.
-
-    Returns its digest. `champion` is what evidence says of the comparison.
-    """
-    folder = layout.locate_bundle("closed")
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    (folder / name).write_text(json.dumps(weights), encoding="utf-8")
-    digest = bundle.seal(folder, task, "closed")
-    write_json(layout.GOLDEN, golden)
-    write_evidence(params, task, champion=champion)
-    run_tracked("register", params, task)
-    return digest
+        for slope, other in (*((slope, task) for slope in others), (2.0, moody)):
+            leave_line(params, other, slope, measured)
+            run_tracked("register", params, other)
 
 
 @dataclass

@@ -1,12 +1,12 @@
 """Clients that send requests to a server without a pause while something else happens to it."""
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
 
+import httpx2
 from tests.support.serving.lines import SLOPES, Lines, Server
 
 from plumbline.registry import promotion
@@ -28,37 +28,25 @@ class Load:
         await asyncio.gather(*(self._client(number) for number in range(self.num_clients)))
 
     async def _client(self, number: int) -> None:
-        body = json.dumps({"inputs": [1.0, 2.0, float(number)]}).encode()
-        head = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-        head += b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n"
-        while not self.stop.is_set():
-            try:
-                reader, writer = await asyncio.open_connection("127.0.0.1", self.server.port)
-            except OSError:
-                return  # the server does not listen any more
-            try:
-                while not self.stop.is_set():
-                    writer.write(head % len(body) + body)
-                    if not await self._read_answer(reader, number):
-                        break
-            except (asyncio.IncompleteReadError, ConnectionError):
-                self.broken += 1
-            finally:
-                writer.close()
+        address = f"http://127.0.0.1:{self.server.port}"
+        async with httpx2.AsyncClient(base_url=address, timeout=None, trust_env=False) as client:
+            while not self.stop.is_set():
+                try:
+                    await self._ask(client, number)
+                except httpx2.ConnectError:
+                    return  # the server does not listen any more
+                except httpx2.TransportError:
+                    self.broken += 1
 
-    async def _read_answer(self, reader: asyncio.StreamReader, number: int) -> bool:
-        """Read one answer; whether the connection stays open."""
-        lines = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-        headers = dict(line.split(": ", 1) for line in lines[1:] if line)
-        answer = json.loads(await reader.readexactly(int(headers["content-length"])))
-        self.statuses.append(int(lines[0].split()[1]))
-        if self.statuses[-1] == 200:
-            version = headers["x-plumbline-version"]
+    async def _ask(self, client: httpx2.AsyncClient, number: int) -> None:
+        answer = await client.post("/invocations", json={"inputs": [1.0, 2.0, float(number)]})
+        self.statuses.append(answer.status_code)
+        if answer.status_code == 200:
+            version = answer.headers["x-plumbline-version"]
             self.versions.add(version)
             slope = SLOPES[version]
             expected = [slope + 1, 2 * slope + 1, number * slope + 1]
-            self.mixed += [row["y"] for row in answer["predictions"]] != expected
-        return headers.get("connection") != "close"
+            self.mixed += [row["y"] for row in answer.json()["predictions"]] != expected
 
 
 @contextmanager

@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.serving.lines import Lines, register_as_measured
+from tests.support.evidence import leave_winner
+from tests.support.serving.lines import Lines
 
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Field, Param, Signature, Task
+from plumbline.entrypoint import run_tracked
 
 FILE = "weights.json"
 # The model `wide` answers with its inputs, one of every kind.
@@ -59,4 +61,5 @@ def register_other(
         registry = params.registry.model_copy(update={"model": name})
         golden = {"inputs": task.example, "params": {}, "outputs": outputs}
         named = params.model_copy(update={"registry": registry})
-        register_as_measured(named, task, weights, golden, name=file)
+        leave_winner(named, task, weights, golden, name=file)
+        run_tracked("register", named, task)
