@@ -6,7 +6,6 @@ import pandas as pd
 import pytest
 from tests.support.evidence import describe_gates, leave_line, write_evidence
 
-from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params

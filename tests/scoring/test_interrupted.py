@@ -1,5 +1,6 @@
 """A scoring run that is interrupted, or whose files change, leaves no output."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -11,6 +12,20 @@ from tests.support.scored_files import GOOD, URI, Model, nothing_left, prepare_m
 from plumbline.contract.errors import DataError
 
 SEVERAL = 4_000  # rows: 4 batches
+HALTING = """
+import os, signal
+from plumbline.cli import main
+from plumbline.tables.writing import CsvWriter
+
+write = CsvWriter.write
+
+def write_and_halt(self, *arguments):
+    write(self, *arguments)
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+CsvWriter.write = write_and_halt
+main()
+"""
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +45,14 @@ def write_rows(folder: Path, num_rows: int) -> Path:
         f"{words[row % 7]} {words[row % 5]} {row}" if row % 1000 else "" for row in range(num_rows)
     ]
     return write(folder / "in.csv", {"n": list(range(num_rows)), "text": texts})
+
+
+def halt(model: Model, given: Path, wanted: Path) -> subprocess.Popen[str]:
+    """Start scoring with bad rows kept, and stop it after each batch of rows of CSV."""
+    options = model.command(given, wanted, "--bad-rows", "keep")[1:]
+    process = model.open([sys.executable, "-c", HALTING, *options])
+    assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+    return process
 
 
 def test_a_row_gets_the_same_answer_in_a_file_as_alone(
@@ -52,7 +75,7 @@ def test_killed_or_interrupted_it_leaves_no_output(
 ) -> None:
     target = tmp_path / "out.csv"
     for number, code in ((signal.SIGKILL, -signal.SIGKILL), (signal.SIGINT, 130)):
-        process = model.halted(several, target)
+        process = halt(model, several, target)
         process.send_signal(number)
         process.send_signal(signal.SIGCONT)
         process.communicate(timeout=600)

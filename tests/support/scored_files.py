@@ -3,7 +3,6 @@
 import csv
 import gzip
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -47,21 +46,6 @@ TEXTS = [
 GOOD = [text for text in TEXTS if text]
 FORMS = ("csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz")
 
-HALTING = """
-import os, signal
-from plumbline.cli import main
-from plumbline.tables.writing import CsvWriter
-
-write = CsvWriter.write
-
-def write_and_halt(self, *arguments):
-    write(self, *arguments)
-    os.kill(os.getpid(), signal.SIGSTOP)
-
-CsvWriter.write = write_and_halt
-main()
-"""
-
 
 @dataclass(frozen=True)
 class Model:
@@ -100,16 +84,10 @@ class Model:
     def start(
         self, given: Path, wanted: Path, *options: str, **settings: Any
     ) -> subprocess.Popen[str]:
-        return self._open(self.command(given, wanted, *options), **settings)
+        return self.open(self.command(given, wanted, *options), **settings)
 
-    def halted(self, given: Path, wanted: Path) -> subprocess.Popen[str]:
-        """Started with bad rows kept, and stopped after each batch of rows of CSV."""
-        options = self.command(given, wanted, "--bad-rows", "keep")[1:]
-        process = self._open([sys.executable, "-c", HALTING, *options])
-        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
-        return process
-
-    def _open(self, command: list[str], **settings: Any) -> subprocess.Popen[str]:
+    def open(self, command: list[str], **settings: Any) -> subprocess.Popen[str]:
+        """Start a command with the registry of the model."""
         pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(command, env=self.environment, text=True, **pipes, **settings)
 
