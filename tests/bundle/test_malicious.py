@@ -208,11 +208,6 @@ def a_link(folder: Path) -> str:
     return "weights.json: a link"
 
 
-def a_hard_link(folder: Path) -> str:
-    os.link(folder / "weights.json", folder.parent / "elsewhere.json")
-    return "weights.json: hard-linked file \\(2 names\\)"
-
-
 def a_pipe(folder: Path) -> str:
     (folder / "weights.json").unlink()
     os.mkfifo(folder / "weights.json")
@@ -254,7 +249,7 @@ def a_hundred_files(folder: Path) -> str:
 
 
 DISK = (
-    a_link, a_hard_link, a_pipe, a_folder, a_file_more, a_file_less, another_case, a_byte,
+    a_link, a_pipe, a_folder, a_file_more, a_file_less, another_case, a_byte,
     a_hundred_files,
 )  # fmt: skip
 

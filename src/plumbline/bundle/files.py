@@ -54,14 +54,9 @@ def _list_paths(folder: Path) -> Iterator[Path]:
 
 
 def _open_file(path: Path, label: Path) -> BufferedReader:
-    """Open a plain file that has no other name; in errors it is called `label`."""
-    status = path.lstat()
-    if not stat.S_ISREG(status.st_mode):
-        kind = KINDS.get(stat.S_IFMT(status.st_mode), "a device, pipe or socket")
+    """Open a plain file; in errors it is called `label`."""
+    mode = path.lstat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = KINDS.get(stat.S_IFMT(mode), "a device, pipe or socket")
         raise BundleError(f"{label}: {kind} does not belong to a bundle")
-    if status.st_nlink != 1:
-        raise BundleError(
-            f"{label}: hard-linked file ({status.st_nlink} names): a change through one name "
-            "changes all; copy it instead"
-        )
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "rb")

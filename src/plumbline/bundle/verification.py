@@ -26,9 +26,7 @@ def digest(folder: Path) -> str:
     try:
         return digest_path(folder / SEAL)
     except OSError:
-        raise BundleError(
-            f"{folder}: there is no {SEAL}; train the candidate (dvc repro)"
-        ) from None
+        raise BundleError(f"{folder}: no {SEAL}; train the candidate (dvc repro)") from None
 
 
 def require_digest(folder: Path, expected: str, label: Path | None = None) -> None:

@@ -1,4 +1,4 @@
-"""The search: every simulation is a call, and none is repeated."""
+"""The search: ladders are rounded to parts; every simulation is a call, and none is repeated."""
 
 import functools
 import math
@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .ladder import (
+    LN10,
     TOPOLOGIES,
     UNITS,
     Ladder,
@@ -17,9 +18,8 @@ from .ladder import (
     measure_margins,
     simulate,
 )
-from .rounding import convert_steps
 from .rows import Spec, round_digits
-from .series import SERIES, name_value
+from .series import SERIES, find_logs10, find_steps, name_value
 
 # Of a design that is returned: where in a stopband it is looked at, and how dips there are found.
 FINE_SHARES = np.sin(np.linspace(0, math.pi / 2, 81)) ** 2
@@ -175,3 +175,36 @@ def split_parts(spec: Spec, design: FilterDesign) -> tuple[list[float], list[flo
     inductors = [round_digits(part / UNITS[0]) for part in design.parts[is_inductor]]
     capacitors = [round_digits(part / UNITS[1]) for part in design.parts[~is_inductor]]
     return inductors, capacitors
+
+
+def round_ladders(ladder: Ladder, logs: np.ndarray, topologies: np.ndarray) -> np.ndarray:
+    """Return the standard parts [D, P], as numbers of steps, that are nearest to `logs`."""
+    series = ladder.spec.series
+    targets = logs / LN10 + ladder.mantissas[topologies]
+    steps = find_steps(targets, series)
+    if ladder.per_branch == 1:
+        return steps
+    return round_resonators(ladder, targets, steps)
+
+
+def round_resonators(ladder: Ladder, targets: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Round inductor and capacitor together, so that a resonator keeps its frequency."""
+    series = ladder.spec.series
+    shifts = np.arange(-3, 4)
+    inductors = steps[:, 0::2, None] + shifts
+    excess = find_logs10(inductors, series) - targets[:, 0::2, None]
+    capacitors = find_steps(targets[:, 1::2, None] - excess, series)
+    rest = find_logs10(capacitors, series) - targets[:, 1::2, None]
+    detuning, level = (excess + rest) / ladder.width, (excess - rest) / 2
+    best = np.argmin(detuning**2 + level**2, axis=2)[:, :, None]
+    rounded = steps.copy()
+    rounded[:, 0::2] = np.take_along_axis(inductors, best, axis=2)[:, :, 0]
+    rounded[:, 1::2] = np.take_along_axis(capacitors, best, axis=2)[:, :, 0]
+    return rounded
+
+
+def convert_steps(ladder: Ladder, steps: np.ndarray, topologies: np.ndarray) -> np.ndarray:
+    """Return the logs of standard parts [D, P]."""
+    logs10 = find_logs10(steps, ladder.spec.series)
+    logs: np.ndarray = (logs10 - ladder.mantissas[topologies]) * LN10
+    return logs

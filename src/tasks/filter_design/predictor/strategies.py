@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from .ladder import Ladder, build_ladder, compute_limit_db, find_prototype, list_stop_ratios
-from .rounding import round_ladders
 from .rows import ORDERS, Spec
-from .search import FilterDesign, Proposals, Search
+from .search import FilterDesign, Proposals, Search, round_ladders
 
 MAX_BUDGET = 1024
 NUM_SAMPLES = 16  # that a network proposes, whatever the budget: its products keep their shape
