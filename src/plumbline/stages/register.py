@@ -221,8 +221,6 @@ def _prepare_package(params: Params, task: Task[Params], evidence: dict[str, Any
     tags = {addresses.BUNDLE_TAG: digest, addresses.EVIDENCE_TAG: _digest_evidence()}
     tags |= {f"plumbline.{key}": value for key, value in collect_lineage().items()}
     run_id = _begin_run(client, params.registry.model, winner)
-    for key, value in tags.items():
-        client.set_tag(run_id, key, value)
     announce("writes the package into the registry's store")
     info = packaging.log_model(folder, layout.GOLDEN, task, run_id)
     version_page.add_card(client, info.model_id, evidence)
