@@ -99,13 +99,11 @@ LEAKS = [
 SAME_ROWS = {"gone": 0, "relabelled": [], "new": []}
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 SELECTIVE = SelectiveAnswers(
-    selection=Selection(0.9, 1000, 700, 4, 0.018),
+    selection=Selection(0.9, 0.018),
     num_unexpected=0,
     num_rows=1000,
     num_answered=690,
     num_wrong=9,
-    coverage_interval=Interval(0.66, 0.72),
-    risk_interval=Interval(0.007, 0.025),
 )
 
 
@@ -331,7 +329,7 @@ SAID = {
         "fail", "the winner is the champion itself: its bundle is the same",
     ),
     "a promise that test does not contradict": (  # 0.029: perhaps luck
-        "selective", promise(num_wrong=20, risk_interval=Interval(0.0189, 0.044)), "pass", "",
+        "selective", promise(num_wrong=20), "pass", "",
     ),
     "forty errors tell 0.58 neither from chance nor from 0.65": (
         "uncertainty",
@@ -425,9 +423,9 @@ PLANTS = {
     "selective": [
         promise(selection=None),
         promise(num_unexpected=1),  # against the threshold that validation gives
-        promise(num_wrong=40, risk_interval=Interval(0.043, 0.078)),
-        promise(num_answered=400, coverage_interval=Interval(0.37, 0.43)),
-        promise(num_answered=0, num_wrong=0, risk_interval=None),
+        promise(num_wrong=40),
+        promise(num_answered=400),
+        promise(num_answered=0, num_wrong=0),
         {"selective": None},
     ],
     "behaviour": [

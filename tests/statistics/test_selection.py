@@ -32,7 +32,6 @@ def test_the_lowest_threshold_that_keeps_the_risk_is_chosen() -> None:
     selection = choose_threshold(scores, hits, risk=0.02, confidence=0.95)
     assert selection is not None
     assert selection.threshold == 0.6  # the first above 0.55, below the others
-    assert (selection.num_answered, selection.num_wrong, selection.num_rows) == (2000, 0, 3000)
     assert 0 < selection.risk_bound < 0.02
     everything = choose_threshold(scores, np.ones(3000), risk=0.02, confidence=0.95)
     assert everything is not None

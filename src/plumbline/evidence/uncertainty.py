@@ -13,7 +13,6 @@ from plumbline.contract.params import Evaluation
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 from plumbline.statistics.error_ordering import ErrorOrdering, measure_error_ordering
-from plumbline.statistics.intervals import Interval, compute_proportion_interval
 from plumbline.statistics.selection import Selection, choose_threshold
 
 ROUNDING = 1e-5  # by which a score may be on the other side of a threshold elsewhere
@@ -29,8 +28,6 @@ class SelectiveAnswers:
     num_rows: int
     num_answered: int
     num_wrong: int
-    coverage_interval: Interval
-    risk_interval: Interval | None  # None where it answers no row
 
 
 def measure_orderings(
@@ -53,7 +50,7 @@ def measure_orderings(
 def measure_selective(
     validation: Scores, test: Scores, metric: Metric, limits: Evaluation
 ) -> SelectiveAnswers | None:
-    """Choose the threshold again by validation, and measure coverage and risk on test.
+    """Choose the threshold again by validation, and count the answers on test.
 
     None where the task does not say which rows a model answers.
     """
@@ -71,19 +68,12 @@ def measure_selective(
     threshold = selection.threshold if selection else 0.0
     num_answered = round(float(answered.sum()))
     num_wrong = num_answered - round(float(hits[answered > 0].sum()))
-    risk_interval = None
-    if num_answered:
-        risk_interval = compute_proportion_interval(num_wrong, num_answered, limits.confidence)
     return SelectiveAnswers(
         selection=selection,
         num_unexpected=sum(_count_unexpected(scores, threshold) for scores in (validation, test)),
         num_rows=answered.size,
         num_answered=num_answered,
         num_wrong=num_wrong,
-        coverage_interval=compute_proportion_interval(
-            num_answered, answered.size, limits.confidence
-        ),
-        risk_interval=risk_interval,
     )
 
 

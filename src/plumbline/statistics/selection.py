@@ -13,12 +13,9 @@ THRESHOLDS = (
 
 @dataclass(frozen=True)
 class Selection:
-    """A threshold, and what the rows that chose it say of the answers that reach it."""
+    """A threshold, and how often the answers that reach it are wrong at most."""
 
     threshold: float
-    num_rows: int
-    num_answered: int
-    num_wrong: int
     risk_bound: float  # of the true risk, from above
 
 
@@ -34,21 +31,15 @@ def choose_threshold(
     Candes, Jordan and Lei 2021, arXiv:2110.01052); Geifman and El-Yaniv (2017, arXiv:1705.08500)
     bound the risk of selective classification in the same way.
     """
-    level = (1 - confidence) / len(THRESHOLDS)
-    for threshold in THRESHOLDS:
-        selection = _bound_risk(scores, hits, threshold, level)
-        if selection.risk_bound <= risk:
-            return selection
-    return None
-
-
-def _bound_risk(scores: np.ndarray, hits: np.ndarray, threshold: float, level: float) -> Selection:
     from scipy.stats import beta
 
-    is_answered = scores >= threshold
-    num_answered = int(is_answered.sum())
-    num_wrong = num_answered - round(float(hits[is_answered].sum()))
-    bound = 1.0
-    if num_wrong < num_answered:
-        bound = float(beta.isf(level, num_wrong + 1, num_answered - num_wrong))
-    return Selection(threshold, scores.size, num_answered, num_wrong, bound)
+    level = (1 - confidence) / len(THRESHOLDS)
+    for threshold in THRESHOLDS:
+        answered = hits[scores >= threshold]
+        num_right = round(float(answered.sum()))
+        bound = 1.0
+        if num_right:
+            bound = float(beta.isf(level, answered.size - num_right + 1, num_right))
+        if bound <= risk:
+            return Selection(threshold, bound)
+    return None

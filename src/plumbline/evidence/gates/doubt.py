@@ -8,6 +8,7 @@ from plumbline.evidence.gates.question import GateQuestion, Ruling
 from plumbline.evidence.uncertainty import SelectiveAnswers
 from plumbline.statistics import power
 from plumbline.statistics.error_ordering import ErrorOrdering
+from plumbline.statistics.intervals import compute_proportion_interval
 
 MIN_ERRORS = 10  # and as many right answers; of fewer the interval is wrong
 CHANCE = 0.5  # AUROC of an uncertainty that knows nothing
@@ -93,7 +94,7 @@ def check_selective(question: GateQuestion) -> Ruling:
             f"{answers.selection.threshold:g} that its validation rows give: run `dvc repro train`"
         )
         return Ruling("fail", reason, answers.num_unexpected, 0)
-    return _compare_with_promise(answers, limits)
+    return _compare_with_promise(answers, limits, question.limits.confidence)
 
 
 def describe_selective(question: GateQuestion) -> dict[str, Any]:
@@ -101,22 +102,25 @@ def describe_selective(question: GateQuestion) -> dict[str, Any]:
     return {"selective": question.selective and asdict(question.selective)}
 
 
-def _compare_with_promise(answers: SelectiveAnswers, limits: Selective) -> Ruling:
-    if answers.risk_interval is None or answers.selection is None:
+def _compare_with_promise(
+    answers: SelectiveAnswers, limits: Selective, confidence: float
+) -> Ruling:
+    if not answers.num_answered or answers.selection is None:
         return Ruling("fail", "it answers no test row", 0.0, limits.min_coverage)
-    risk = answers.num_wrong / answers.num_answered
-    coverage = answers.num_answered / answers.num_rows
+    num_wrong, num_answered = answers.num_wrong, answers.num_answered
+    risk, coverage = num_wrong / num_answered, num_answered / answers.num_rows
+    risks = compute_proportion_interval(num_wrong, num_answered, confidence)
+    covered = compute_proportion_interval(num_answered, answers.num_rows, confidence)
     reason = (
         f"with scores from {answers.selection.threshold:g} on it answers {coverage:.1%} of the "
-        f"test rows, at least {answers.coverage_interval.low:.1%} (required: "
-        f"{limits.min_coverage:.0%}), {answers.num_wrong} of them wrongly: {risk:.4f}, "
-        f"{answers.risk_interval.low:.4f} to {answers.risk_interval.high:.4f}; on validation at "
-        f"most {answers.selection.risk_bound:.4f}, stated {limits.risk:g}"
+        f"test rows, at least {covered.low:.1%} (required: {limits.min_coverage:.0%}), "
+        f"{num_wrong} of them wrongly: {risk:.4f}, {risks.low:.4f} to {risks.high:.4f}; on "
+        f"validation at most {answers.selection.risk_bound:.4f}, stated {limits.risk:g}"
     )
-    if answers.num_wrong > power.count_explained_rows(answers.num_answered, limits.risk):
+    if num_wrong > power.count_explained_rows(num_answered, limits.risk):
         reason += ": significantly more than stated"
-        return Ruling("fail", reason, risk, limits.risk, answers.risk_interval)
-    if answers.coverage_interval.low < limits.min_coverage:
+        return Ruling("fail", reason, risk, limits.risk, risks)
+    if covered.low < limits.min_coverage:
         reason += ": too few rows are answered"
-        return Ruling("fail", reason, coverage, limits.min_coverage, answers.coverage_interval)
-    return Ruling("pass", reason, risk, limits.risk, answers.risk_interval)
+        return Ruling("fail", reason, coverage, limits.min_coverage, covered)
+    return Ruling("pass", reason, risk, limits.risk, risks)
