@@ -26,7 +26,7 @@ VOID = {"meta", "link", "br", "img", "hr", "input"}
 GROUP = {
     "column": "channel", "value": EVIL, "num_rows": 40, "score": 0.5, "low": 0.3, "high": 0.7,
     "reference": "the champion", "reference_score": 0.55, "difference": -0.05,
-    "difference_low": -0.21, "difference_high": 0.11, "p_value": 0.02, "p_adjusted": 0.04,
+    "difference_low": -0.21, "difference_high": 0.11, "p_adjusted": 0.04,
 }  # fmt: skip
 COST = {
     "one_p50": 0.5, "one_p95": 0.7, "batch_p50": 3.0, "batch_p95": 4.0, "rows_per_s": 9000.0,

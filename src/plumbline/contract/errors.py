@@ -11,7 +11,6 @@ PlumblineError            exit 1   something went wrong that the message explain
 │   └── JournalError      exit 1   the journal of decisions cannot be used, or was changed
 │       └── JournalIntegrityError  the journal was changed, is gone, or disagrees with the registry
 ├── EvidenceError         exit 1   reports/evidence.json is missing, edited, or of other inputs
-│   └── StaleEvidenceError    other files or params are here by now: evaluate again
 ├── BusyError             exit 1   another process is at work in this checkout
 └── RefusedError          exit 20  the verdict is refuse: a blocking gate failed
 """
@@ -70,10 +69,6 @@ class JournalIntegrityError(JournalError):
 
 class EvidenceError(PlumblineError):
     """The evidence is missing, edited, or not about the files here."""
-
-
-class StaleEvidenceError(EvidenceError):
-    """The evidence is about other files or params than those that are here by now."""
 
 
 class BusyError(PlumblineError):

@@ -36,8 +36,7 @@ class Slice:
     difference: float  # positive where the winner is better, whichever way the metric counts
     difference_low: float
     difference_high: float
-    p_value: float  # one-sided p of H0: loss <= margin
-    p_adjusted: float  # for all groups (Holm 1979)
+    p_adjusted: float  # one-sided p of H0: loss <= margin, for all groups (Holm 1979)
 
 
 class MeasuredGain(NamedTuple):
@@ -107,7 +106,6 @@ def compare_slices(
             difference=gain.mean,
             difference_low=gain.interval.low,
             difference_high=gain.interval.high,
-            p_value=p_values[number],
             p_adjusted=adjusted[number],
         )
         slices.append(entry)

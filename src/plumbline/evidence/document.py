@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract import layout
-from plumbline.contract.errors import EvidenceError, StaleEvidenceError
+from plumbline.contract.errors import EvidenceError
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate
 from plumbline.contract.task import Task
@@ -92,8 +92,7 @@ def read_evidence(params: Params) -> dict[str, Any]:
     """Read reports/evidence.json, if it is whole and is about the files here and about `params`.
 
     What follows from the rest is derived again by `verify`. Raises EvidenceError that says what is
-    missing, changed or out of date: StaleEvidenceError where other files or params than the
-    evaluation's are here.
+    missing, changed or out of date.
     """
     evidence = read_sealed_evidence()
     if evidence["verdict"] != "error":
@@ -200,7 +199,7 @@ def _check_digests(evidence: Mapping[str, Any]) -> None:
     seal = locate_shipped(evidence, evidence["winner"]) / bundle.SEAL
     for name, path in (DIGESTED_FILES | {"bundle": seal}).items():
         if not path.exists() or digest_path(path) != evidence["digests"].get(name):
-            raise StaleEvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
+            raise EvidenceError(f"{path} is not what the evidence is about; {REMEDY}")
 
 
 def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
@@ -213,7 +212,7 @@ def _check_params(evidence: Mapping[str, Any], params: Params) -> None:
     changes = compare_params(evidence["params"], describe_params(params))
     changed = [change["key"] for change in changes]
     if changed:
-        raise StaleEvidenceError(
+        raise EvidenceError(
             f"{layout.PARAMS} differs from the params of the evaluation in "
             f"{', '.join(changed[:5])}; {REMEDY}"
         )
