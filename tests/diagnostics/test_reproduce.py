@@ -236,7 +236,7 @@ def test_a_changed_tree_is_refused_and_its_parameters_are_used_if_asked(dirty: C
 
 def subject(evidence: dict) -> ReproductionSubject:
     return ReproductionSubject(
-        "line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, None
+        "line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, Path("params.yaml")
     )
 
 

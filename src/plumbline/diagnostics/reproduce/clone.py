@@ -52,7 +52,7 @@ def _use_registered_params(
     subject: ReproductionSubject, clone: Path, say: Callable[[str], None]
 ) -> None:
     params = clone / layout.PARAMS
-    if subject.params and digest_path(subject.params) != digest_shown_params(params):
+    if digest_path(subject.params) != digest_shown_params(params):
         shutil.copyfile(subject.params, params)
         say(
             f"  {layout.PARAMS} of the commit differs from the one that was registered; "

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader import addresses, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file
-from plumbline.registry.reader.stores import RegisteredVersion
 
 
 @dataclass(frozen=True)
@@ -22,7 +21,7 @@ class ReproductionSubject:
     dirty: bool
     bundle: str  # digest
     evidence: Mapping[str, Any]
-    params: Path | None  # params.yaml as it was registered; None where the run has none
+    params: Path  # params.yaml as it was registered
 
     def __str__(self) -> str:
         return f"{self.model} version {self.version}"
@@ -43,7 +42,7 @@ def load_subject(model: str, version: str | None, folder: Path) -> ReproductionS
     commit = lineage.get("git_commit")
     if not commit:
         raise PlumblineError(f"{registered.label}: its evidence names no commit: none made it")
-    params = _fetch_params(registered, evidence, folder)
+    params = fetch_recorded_file(registered, evidence, layout.PARAMS, folder)
     return ReproductionSubject(
         model=model,
         version=registered.number,
@@ -53,13 +52,3 @@ def load_subject(model: str, version: str | None, folder: Path) -> ReproductionS
         evidence=evidence,
         params=params,
     )
-
-
-def _fetch_params(
-    version: RegisteredVersion, evidence: Mapping[str, Any], folder: Path
-) -> Path | None:
-    """Fetch params.yaml; None where the run does not have it."""
-    try:
-        return fetch_recorded_file(version, evidence, layout.PARAMS, folder)
-    except RegistryError:
-        return None
