@@ -33,7 +33,7 @@ def _evaluate(expressions: list[str], known: Mapping[str, Any], is_fine: bool) -
         return []
     parser: GitHubParser = find_parser()
     status = dict(zip(STATUS, (is_fine, not is_fine, False, True), strict=True))
-    (answers,) = parser.evaluate(expressions, [(known, status)])
+    answers = parser.evaluate(expressions, known, status)
     for expression, (kind, text) in zip(expressions, answers, strict=True):
         assert kind != "error", f"{expression}: {text}"
     return [text or "" for _, text in answers]

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,6 @@ import pytest
 SOURCE = Path(__file__).parent / "github"
 PACKAGES = ("package.json", "package-lock.json")
 MIN_NODE = 20
-# Values of contexts by name, and answers of `success()` and its like.
-World = tuple[Mapping[str, Any], Mapping[str, bool]]
 # What a registry that cannot be reached may cost.
 NPM_CI = ("npm", "ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=20000")
 
@@ -39,26 +37,25 @@ class GitHubParser:
 
     def check(self, *files: Path) -> list[str]:
         """Return the faults of workflow and action files."""
-        faults: list[str] = json.loads(self._run("check_files.js", *map(str, files)))
+        command = ["node", str(self.folder / "check_files.js"), *map(str, files)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        faults: list[str] = json.loads(done.stdout)
         return faults
 
     def evaluate(
-        self, expressions: list[str], worlds: Sequence[World]
-    ) -> list[list[tuple[int | str, str | None]]]:
-        """By world, the kind and the text of each expression's value; "error" and its message."""
-        asked = {"worlds": worlds, "expressions": expressions}
+        self, expressions: list[str], known: Mapping[str, Any], status: Mapping[str, bool]
+    ) -> list[tuple[int | str, str | None]]:
+        """Return the kind and the text of each value; "error" and its message.
+
+        `known` are contexts by name, `status` the answers of `success()` and its like.
+        """
+        asked = {"known": known, "status": status, "expressions": expressions}
         process = self._evaluator
         assert process.stdin
         assert process.stdout
         process.stdin.write(json.dumps(asked) + "\n")
-        answers = json.loads(process.stdout.readline())
-        return [[tuple(found) for found in answer] for answer in answers]
-
-    def _run(self, script: str, *arguments: str) -> str:
-        command = ["node", str(self.folder / script), *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return [tuple(found) for found in json.loads(process.stdout.readline())]
 
 
 def install_parser() -> GitHubParser:

@@ -1,5 +1,5 @@
-// Each line of stdin is {worlds: [[known, status], ...], expressions} as JSON. Prints a line: for
-// each world the kind and the text of each expression's value, as JSON.
+// Each line of stdin is {known, status, expressions} as JSON. Prints a line: the kind and the text
+// of each expression's value, as JSON.
 import { createInterface } from "node:readline";
 import { Evaluator, Lexer, Parser, data, wellKnownFunctions } from "@actions/expressions";
 
@@ -21,15 +21,12 @@ function answer(expression, known, functions) {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { worlds, expressions } = JSON.parse(line);
-  const answers = worlds.map(([known, status]) => {
-    const functions = Object.entries(status).map(([name, value]) => ({
-      name,
-      minArgs: 0,
-      maxArgs: 0,
-      call: () => new data.BooleanData(value),
-    }));
-    return expressions.map((expression) => answer(expression, known, functions));
-  });
-  console.log(JSON.stringify(answers));
+  const { known, status, expressions } = JSON.parse(line);
+  const functions = Object.entries(status).map(([name, value]) => ({
+    name,
+    minArgs: 0,
+    maxArgs: 0,
+    call: () => new data.BooleanData(value),
+  }));
+  console.log(JSON.stringify(expressions.map((expression) => answer(expression, known, functions))));
 }
