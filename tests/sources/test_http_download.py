@@ -62,3 +62,11 @@ def test_it_asks_once_for_what_is_not_there(address: str) -> None:
     with pytest.raises(DataError, match="the server answered 404"):
         http_download.download_pinned(address, address, SHA256)
     assert CutHandler.answers == [404]
+
+
+def test_a_proxy_that_cannot_be_used_is_named(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks://127.0.0.1:1")
+    with pytest.raises(DataError, match=r"ALL_PROXY"):
+        http_download.download_pinned(address, address, SHA256)

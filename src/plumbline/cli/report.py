@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from plumbline.contract import layout
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract.errors import PlumblineError, explain_damage
 from plumbline.process.files import digest_path, read_json, read_json_object
 from plumbline.registry import local_files
 from plumbline.terminal.console import out, print_json, print_lines, print_plain
@@ -64,7 +64,10 @@ def show_report(
         out.print("[yellow]not judged again[/]: ", end="")
         print_plain(doubt)
     summary.print_report(out)
-    done = read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
+    done = {}
+    if layout.REGISTRATION.exists():
+        with explain_damage(layout.REGISTRATION, "run `dvc repro register`"):
+            done = read_json_object(layout.REGISTRATION)
     if done.get("version") and done.get("evidence") == digest_path(layout.EVIDENCE):
         _show_next_steps(done, read_json(layout.EVIDENCE)["champion"])
 
