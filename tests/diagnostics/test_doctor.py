@@ -30,6 +30,7 @@ def test_one_fault_hides_no_other(
         "packages", "git", "params.yaml", "disk", "device", "outputs",
         "journal", "champion.json", "registry",
     ]  # fmt: skip
+    assert not found["packages"].ok  # there is no lock
     assert found["params.yaml"].message.startswith("SyntaxError: ")
     assert "params.py" in found["params.yaml"].message
     assert found["outputs"].message == "dvc.lock: not UTF-8 at byte 14"

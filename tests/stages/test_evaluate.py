@@ -436,6 +436,16 @@ def test_another_pin_seed_or_slice_is_another_measurement(
         assert restore(gather(other.model_copy(update=change), task), task) is None
 
 
+def test_a_key_of_a_task_is_no_limit_because_its_name_begins_like_one(
+    checkout: Path, params: TextParams, task: Task
+) -> None:
+    class OwnParams(TextParams):
+        cards: int
+
+    other = OwnParams.model_construct(**dict(loosen(params)), cards=1)
+    assert restore(gather(other, task), task) is None
+
+
 def test_another_winner_has_other_forms_which_nobody_measured(
     checkout: Path, params: TextParams, task: Task
 ) -> None:

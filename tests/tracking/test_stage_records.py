@@ -237,6 +237,25 @@ def test_a_failure_is_a_failed_run_that_says_why_and_the_end_of_its_pass(
     assert "RejectedError: see https://host/x" in find_run("validate").data.tags["plumbline.end"]
 
 
+def test_what_runs_after_a_registration_or_a_failure_is_another_pass(
+    tracked_line: tuple[Params, Task], waited: None
+) -> None:
+    log_run(tracked_line[0], "evaluate")
+    log_run(tracked_line[0], "register")
+    log_run(tracked_line[0], "ingest")
+    with (
+        pytest.raises(RejectedError),
+        track_stage(tracked_line[0], "validate", None, lambda _: RunFacts()),
+    ):
+        raise RejectedError
+    log_run(tracked_line[0], "train", "gradient")
+    delivery.deliver()
+    names = ("evaluate", "register", "ingest", "validate", "train gradient")
+    passes = [find_run(name).data.tags["mlflow.parentRunId"] for name in names]
+    assert len(set(passes)) == 3
+    assert (passes[0], passes[2]) == (passes[1], passes[3])
+
+
 def test_a_run_that_waits_brings_stages_to_mlflow(
     tracked_line: tuple[Params, Task], waited: None
 ) -> None:

@@ -32,7 +32,7 @@ def leave_trial(study: optuna.Study) -> optuna.Trial:
 
 def check_that_a_trial_goes_on(study: optuna.Study) -> None:
     left = leave_trial(study)
-    studies.enter_lost_again(study)
+    studies.enter_lost_again(study, is_shared=False)
     (waiting,) = studies.list_trials(study)
     assert waiting.state == TrialState.WAITING
     assert waiting.params == left.params
@@ -48,6 +48,12 @@ def test_a_trial_goes_on_after_a_kill(study: optuna.Study) -> None:
     check_that_a_trial_goes_on(study)
 
 
+def test_a_trial_that_another_machine_runs_stays_with_it(study: optuna.Study) -> None:
+    leave_trial(study)
+    studies.enter_lost_again(study, is_shared=True)
+    assert [trial.state for trial in study.get_trials()] == [TrialState.RUNNING]
+
+
 @pytest.mark.slow
 @pytest.mark.service
 def test_a_trial_goes_on_in_postgresql() -> None:
@@ -57,22 +63,23 @@ def test_a_trial_goes_on_in_postgresql() -> None:
         )
 
 
-def test_a_trial_goes_on_after_ctrl_c(study: optuna.Study) -> None:
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_trial_goes_on_after_ctrl_c(study: optuna.Study, is_shared: bool) -> None:
     def interrupt(trial: optuna.Trial) -> float:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         study.optimize(interrupt, n_trials=1)
-    studies.enter_lost_again(study)
+    studies.enter_lost_again(study, is_shared=is_shared)
     assert [trial.state for trial in studies.list_trials(study)] == [TrialState.WAITING]
 
 
 def test_a_trial_that_is_always_killed_ends(study: optuna.Study) -> None:
     leave_trial(study)
     for _ in range(MAX_RETRIES):
-        studies.enter_lost_again(study)
+        studies.enter_lost_again(study, is_shared=False)
         study.ask()
-    studies.enter_lost_again(study)
+    studies.enter_lost_again(study, is_shared=False)
     (trial,) = studies.list_trials(study)
     assert studies.describe_state(trial) == "failed: it was killed again and again"
     assert studies.count_left(study, 1) == 0

@@ -142,3 +142,39 @@ def test_a_candidate_without_a_search_says_what_to_write(checkout: Checkout) -> 
     assert "candidates.transformer: has no search; write below it what to try" in done.stderr
     done = checkout.run("plumbline", "tune", "lineer", code=2)
     assert "did you mean linear" in done.stderr
+
+
+@pytest.mark.slow
+def test_another_winner_is_trained_again_in_runs_of_its_own(tuned: Checkout) -> None:
+    tuned.environment.pop("PLUMBLINE_TRACKING", None)
+    tuned.run("plumbline", "tune", "gradient", "--trials", "8", "--seeds", "1")
+    study = open_study(tuned.path / ".plumbline/tuning/studies.db")
+    trial = study.best_trial
+    study.add_trial(
+        optuna.trial.create_trial(
+            params=trial.params | {"learning_rate": 0.25},
+            distributions=trial.distributions,
+            value=trial.value and trial.value / 2,
+        )
+    )
+    done = tuned.run("plumbline", "tune", "gradient", "--trials", "9", "--seeds", "1")
+    assert "tracking" not in done.stderr
+    assert not list(tuned.path.glob(".plumbline/tracking/*.json"))
+
+
+@pytest.mark.slow
+def test_a_trial_that_was_stopped_early_is_no_score_of_params(tuned: Checkout) -> None:
+    config = load_yaml(tuned.path / "params.yaml")["candidates"]["gradient"]
+    tuned.replace("params.yaml", f"learning_rate: {config['learning_rate']}", "learning_rate: 0.4")
+    study = open_study(tuned.path / ".plumbline/tuning/studies.db")
+    trial = study.best_trial
+    study.add_trial(
+        optuna.trial.create_trial(
+            state=TrialState.PRUNED,
+            params={"learning_rate": 0.4, "max_epochs": config["max_epochs"]},
+            distributions=trial.distributions,
+            value=0.125,
+        )
+    )
+    done = tuned.run("plumbline", "tune", "gradient", "--trials", "9", "--seeds", "0")
+    assert "params.yaml as it is" not in done.stdout

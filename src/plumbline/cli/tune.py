@@ -1,5 +1,6 @@
 """`plumbline tune`: search for better values of a candidate on the validation split."""
 
+import os
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,7 +47,10 @@ def tune(
     See `plumbline docs tune`.
     """
     from plumbline.contract.loading import load_params, load_task
+    from plumbline.entrypoint import THREADS
 
+    for name, value in THREADS.items():
+        os.environ.setdefault(name, value)
     params = load_params(layout.PARAMS)
     params.require_candidate(candidate)
     hint = "tune: interrupted; run the same command again to continue"

@@ -33,7 +33,7 @@ from plumbline.process.leftovers import make_aside_folder
 FACTS = "facts.json"
 PACKAGE = Path(__file__).parents[1]
 # What only gates, pages and the choice of the winner read of params; of tasks none may read it.
-LIMITS = ("card", *(f"evaluation.{name}" for name in (
+LIMITS = ("card.", *(f"evaluation.{name}." for name in (
     "floor", "min_gain_over_baseline", "simple_candidate", "champion", "planned_looks",
     "max_test_changes", "max_validation_gap", "max_detectable_difference", "min_slice_rows",
     "max_slice_loss", "max_leakage", "max_calibration_error", "min_behaviour",
@@ -138,7 +138,7 @@ def _describe_conditions(subjects: Subjects, task: Task[Params]) -> dict[str, An
     code = list_files([PACKAGE, SOURCES, *([of_task] if of_task else [])])
     packages = [path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")]
     return {
-        "params": {key: value for key, value in values if not key.startswith(LIMITS)},
+        "params": {key: value for key, value in values if not f"{key}.".startswith(LIMITS)},
         "task": repr(task),
         "bundles": dict(subjects.bundles),
         "champion": champion and [champion.bundle, dict(champion.renames)],

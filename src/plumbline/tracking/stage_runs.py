@@ -1,7 +1,7 @@
 """A stage as a run of MLflow: recorded while it works, and brought there.
 
-It belongs to the open pass of the pipeline. Another pass begins where a stage that ended in it runs
-again, or the commit, params or experiment change.
+It belongs to the open pass of the pipeline. A pass is open until `register` ends, a stage fails, a
+stage that ended in it runs again, or the commit, params or experiment change.
 """
 
 import logging
@@ -24,6 +24,7 @@ from plumbline.tracking.records import FAILED, FINISHED, KILLED, RUNNING, RunFac
 
 Describe = Callable[[str], RunFacts | None]  # of a run that ended in some way
 OPEN_PASS = Path(".plumbline/pass.json")
+LAST = "register"
 log = logging.getLogger(__name__)
 
 
@@ -51,8 +52,10 @@ def track_stage(
             yield
     finally:
         records.OWN.set(None)
-        if record.status != KILLED:  # one that was killed goes on in its run
-            with _warn_of_files("tracking stopped"):
+        with _warn_of_files("tracking stopped"):
+            if record.status == FAILED or (stage == LAST and record.status == FINISHED):
+                OPEN_PASS.unlink(missing_ok=True)
+            elif record.status != KILLED:  # one that was killed goes on in its run
                 opened = read_json(OPEN_PASS)
                 write_json(OPEN_PASS, opened | {"ended": [*opened["ended"], record.name]})
 

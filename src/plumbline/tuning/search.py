@@ -76,15 +76,16 @@ def search(
         winner = space.round_values(_read_best(study), params, candidate)
         scores = _repeat(trainer, study, winner, options.num_repeats, report)
 
-    def round_params(trial: FrozenTrial) -> dict[str, Any]:
-        return space.round_values(trial.params, params, candidate)
+    def has_shipped(trial: FrozenTrial) -> bool:
+        values = space.round_values(trial.params, params, candidate)
+        return trial.state == TrialState.COMPLETE and values == shipped
 
     trials = studies.list_trials(study)
     changed = {key: value for key, value in winner.items() if shipped[key] != value}
     return SearchResult(
         num_trials=len(trials),
         best=study.best_value,
-        shipped=next((trial.value for trial in trials if round_params(trial) == shipped), None),
+        shipped=next((trial.value for trial in trials if has_shipped(trial)), None),
         mean=mean(scores) if scores else None,
         # Trials of searches before this one, from whose values it began, count too.
         proposed=changed | {"trials": study.user_attrs[BEFORE] + len(trials)},
@@ -113,7 +114,7 @@ def _name_study(params: Params, task: Task[Params], candidate: str, folder: Path
 
 
 def _open_study(trainer: Trainer, options: SearchOptions) -> optuna.Study:
-    """Open the study; trials of this checkout's own that a kill ended are entered again.
+    """Open the study; trials that a kill or Ctrl-C ended are entered again.
 
     Its sampler is seeded by what was tried so far: continued, it draws no value again.
     """
@@ -130,8 +131,7 @@ def _open_study(trainer: Trainer, options: SearchOptions) -> optuna.Study:
     is_searched = "max_epochs" in space.read_space(trainer.params, trainer.candidate)
     max_epochs = getattr(trainer.params.candidates[trainer.candidate], "max_epochs", 0)
     study.pruner = MedianPruner(STARTUP - 1, 0 if is_searched else int(max_epochs * WARMUP))
-    if not options.storage:
-        studies.enter_lost_again(study)
+    studies.enter_lost_again(study, is_shared=bool(options.storage))
     return study
 
 
@@ -181,11 +181,13 @@ def _repeat(
     """Train the winner with the next `num` seeds; the study keeps the scores of those at an end."""
     kept = study.user_attrs.get(REPEATS, {})
     scores = dict(kept["scores"]) if kept.get("values") == winner else {}
+    best = studies.find_number(study.best_trial)
     for distance in range(1, num + 1):
         name = f"seed + {distance}"
         try:
             if name not in scores:
-                scores[name] = trainer.train(name, winner, trainer.params.seed + distance)
+                seed = trainer.params.seed + distance
+                scores[name] = trainer.train(f"trial {best} with {name}", winner, seed)
                 study.set_user_attr(REPEATS, {"values": winner, "scores": scores})
             report(f"{name}: {trainer.task.metric.name} {scores[name]:.4f}")
         except PlumblineError as error:

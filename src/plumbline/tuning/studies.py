@@ -57,10 +57,13 @@ def describe_state(trial: FrozenTrial) -> str:
     return str(trial.state.name).lower()
 
 
-def enter_lost_again(study: optuna.Study) -> None:
-    """Enter the trials again that a kill or Ctrl-C ended, where nobody else runs trials."""
+def enter_lost_again(study: optuna.Study, *, is_shared: bool) -> None:
+    """Enter the trials again that Ctrl-C ended; where nobody else runs trials, also after a kill.
+
+    Where others do, Optuna itself enters those again that have no heartbeat.
+    """
     for trial in list_trials(study):
-        if trial.state == TrialState.RUNNING:
+        if trial.state == TrialState.RUNNING and not is_shared:
             study.tell(trial.number, state=TrialState.FAIL)
         elif trial.state != TrialState.FAIL or ERROR in trial.user_attrs:
             continue

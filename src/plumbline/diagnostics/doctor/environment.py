@@ -21,9 +21,9 @@ def check_packages() -> Iterator[DiagnosticResult]:
         message = f"{len(different)} differ from the lock: {', '.join(different[:5])}"
         yield DiagnosticResult("packages", False, message, "make setup")
         return
-    yield DiagnosticResult(
-        "packages", True, f"{num_pins} as locked; Python {platform.python_version()}"
-    )
+    message = f"{num_pins} as locked; Python {platform.python_version()}"
+    remedy = "" if num_pins else "no requirements*.lock is here: `git checkout` it"
+    yield DiagnosticResult("packages", num_pins > 0, message, remedy)
 
 
 def check_git() -> Iterator[DiagnosticResult]:
