@@ -89,6 +89,23 @@ def test_rows_that_no_file_can_hold_are_lost_and_later_ones_are_logged(
     assert f"cannot be written (TypeError): {FLUSH_ROWS} rows are lost" in said
 
 
+def test_whole_numbers_of_any_size_are_logged_in_a_column_of_floats(
+    wide: Lines, tmp_path: Path
+) -> None:
+    ratios = [0.5, 2**60, 10**300, 3]
+    body = {name: [value] * len(ratios) for name, value in ROW.items()}
+    sent = json.dumps({"inputs": body | {"ratio": ratios}})
+    log = tmp_path / "log"
+    with serving(wide, "--log-folder", str(log), uri="models:/wide@champion") as server:
+        status, _, answer = server.ask("POST", "/invocations", sent, content_type=JSON)
+        assert status == 200
+        assert [row["ratio"] for row in json.loads(answer)["predictions"]] == ratios
+        assert server.stop() == 0
+        assert "lost" not in server.log.read_text()
+    logged = [(row["input.ratio"], row["output.ratio"]) for row in read_log(log)]
+    assert logged == [(float(ratio), float(ratio)) for ratio in ratios]
+
+
 def test_long_texts_are_written_soon_and_do_not_wait_without_end(
     wide: Lines, tmp_path: Path
 ) -> None:

@@ -26,6 +26,7 @@ FLUSH_ROWS = 1000
 FLUSH_BYTES = 8 << 20
 MAX_BYTES = 64 << 20  # if more wait, the disk is too slow, and rows are left out
 MAX_FILES = 10_000  # of a folder; the oldest are deleted
+INT64 = range(-(2**63), 2**63)
 Row = dict[str, Any]
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
@@ -164,7 +165,8 @@ def _encode_rows(rows: list[Row]) -> bytes:
     import pyarrow.parquet as pq
 
     content = io.BytesIO()
-    pq.write_table(pa.Table.from_pydict(_gather_columns(rows)), content)
+    columns = {name: _widen_numbers(values) for name, values in _gather_columns(rows).items()}
+    pq.write_table(pa.Table.from_pydict(columns), content)
     return content.getvalue()
 
 
@@ -176,6 +178,14 @@ def _gather_columns(rows: list[Row]) -> dict[str, list[Any]]:
 
 def _encode_nested(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _widen_numbers(values: list[Any]) -> list[Any]:
+    """Make all numbers floats, if some are, or a whole number needs more than 64 bits."""
+    numbers = [value for value in values if type(value) in (int, float)]
+    if all(type(value) is int and value in INT64 for value in numbers):
+        return values
+    return [float(value) if type(value) is int else value for value in values]
 
 
 def _name_file() -> str:
