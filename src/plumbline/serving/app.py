@@ -168,8 +168,8 @@ def _add_infer_route(app: FastAPI, router: TrafficRouter, settings: Settings) ->
     @app.post("/v2/models/{name}/infer", name="infer", openapi_extra=OBJECT)
     @app.post("/v2/models/{name}/versions/{version}/infer", name="infer", openapi_extra=OBJECT)
     async def answer_infer(request: Request, name: str, version: str | None = None) -> Response:
+        raw = await read_body(request, settings.limits)  # meanwhile a champion may be replaced
         signature = _require_model(router, name, version).signature
-        raw = await read_body(request, settings.limits)
         parsed = open_inference.parse_infer_body(
             raw, request.headers, name, signature, settings.limits.max_rows
         )
