@@ -1,6 +1,7 @@
 """POST /consult: the served policy asks the agents of agents.yaml, within the file's limits."""
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,7 @@ BODY = {
     "additionalProperties": False,
 }
 DESCRIPTION = {"requestBody": {"required": True, "content": {"application/json": {"schema": BODY}}}}
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,11 +55,13 @@ def add_consult_route(
     answer_request: "AnswerRequest",
 ) -> None:
     """Add the route; `answer_request` answers and logs a row as the other routes do."""
-    file = read_agents(agents)
-    desk = ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
+    desk = _open_desk(agents)
 
     @app.post("/consult", name="consult", openapi_extra=DESCRIPTION)
     async def consult(request: Request) -> Response:
+        if desk is None:
+            reason = "this worker cannot read the agents, its log says why: restart the server"
+            raise RequestError(503, "NOT_CONSULTED", reason)
         question = parse_question(await read_body(request, settings.limits))
         model = router.champion
         if desk.places.locked():
@@ -97,6 +101,19 @@ def parse_question(raw: bytes) -> Question:
     if not isinstance(name, str) or not name:
         raise BadRequestError("question_id: expected text")
     return Question(name, text)
+
+
+def _open_desk(agents: Path) -> ConsultingDesk | None:
+    """Make the agents of /consult ready; None where agents.yaml was changed and cannot be read.
+
+    `plumbline serve` has checked it. A worker that starts later must not stop the server.
+    """
+    try:
+        file = read_agents(agents)
+        return ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
+    except PlumblineError as error:
+        log.critical("/consult answers 503 until the server is restarted: %s", error)
+        return None
 
 
 async def _consult(

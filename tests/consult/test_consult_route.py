@@ -1,6 +1,8 @@
 """`plumbline serve --agents`: the route /consult of the real server, with real agents behind it."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,7 +14,8 @@ from tests.support.consulting.bundles import MEASURING, POLICY, build_config
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
 from tests.support.made_once import make_once
-from tests.support.serving.lines import Lines, Server, serving
+from tests.support.serving.lines import Lines, Server, is_ready, serving
+from tests.support.serving.load import list_workers
 from tests.support.serving.models import line_task, register_other
 
 # MLflow, in this process, warns about its own libraries.
@@ -180,3 +183,18 @@ def test_a_server_that_cannot_consult_does_not_start(
     with serving(registry, *options, uri=uri, ready=False, CHAT_KEY=KEY) as server:
         assert server.process.wait(timeout=600) != 0
         assert words in server.log.read_text()
+
+
+def test_a_worker_that_cannot_read_the_agents_later_does_not_stop_the_server(
+    registry: Lines, chat: ChatServer, tmp_path: Path
+) -> None:
+    path = write_agents(tmp_path, chat, "a", "b", "c")
+    with serving(registry, "--agents", str(path), uri=CHAMPION, CHAT_KEY=KEY) as server:
+        path.write_text("agents: {}")
+        (worker,) = list_workers(server.process.pid)
+        os.kill(int(worker), signal.SIGKILL)
+        server.wait(lambda: set(list_workers(server.process.pid)) - {worker} and is_ready(server))
+        status, value = ask(server, {"question": "What is 6 * 7?"})
+        assert (status, value["error_code"]) == (503, "NOT_CONSULTED")
+        assert "restart the server" in value["message"]
+        assert ".yaml: 1 problem" in server.log.read_text()
