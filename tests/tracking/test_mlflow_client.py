@@ -2,11 +2,15 @@
 
 import os
 import stat
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
+from mlflow.exceptions import MlflowException
 
 from plumbline.registry import journal, model_versions
+from plumbline.tracking import mlflow_client
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
@@ -25,3 +29,33 @@ def test_a_group_may_write_what_its_umask_lets_it_write(
         os.umask(before)
     for path in (tmp_path / "mlruns").iterdir():
         assert stat.S_IMODE(path.stat().st_mode) == 0o664, path
+
+
+def test_a_server_that_starts_again_is_asked_again_but_for_what_would_be_made_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    class Starting(BaseHTTPRequestHandler):
+        """Refuses the first request."""
+
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(503 if len(asked) == 1 else 200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Starting) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.server_port}")
+        client = mlflow_client.connect()
+        assert client.search_registered_models() == []
+        assert len(asked) == 2
+        asked.clear()
+        with mlflow_client.send_once(), pytest.raises(MlflowException):
+            client.search_registered_models()
+        assert len(asked) == 1
+        server.shutdown()

@@ -70,9 +70,10 @@ def add_version(
     ensure_model(client, name)
     tags = {**tags, GOLDEN_TAG: info.metadata[GOLDEN_TAG]}
     description = build_description(card)
-    return client.create_model_version(
-        name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
-    )
+    with mlflow_client.send_once():
+        return client.create_model_version(
+            name, info.model_uri, info.run_id, tags, None, description, model_id=info.model_id
+        )
 
 
 def build_description(card: str) -> str:

@@ -57,7 +57,7 @@ def deliver(shown: dict[Path, int] | None = None) -> DeliveryReport:
     that go on, as MLflow has them.
     """
     try:
-        with lock_delivery():
+        with lock_delivery(), mlflow_client.send_once():
             return _deliver({} if shown is None else shown)
     except (OSError, ValueError) as error:  # of files here; a stage does not fail because of it
         return DeliveryReport(1, str(error))
@@ -78,7 +78,7 @@ def close_killed() -> None:
 
 def begin_run(client: "MlflowClient", record: RunRecord) -> str:
     """Begin the run of a record now, and return its id; raises what MLflow raises."""
-    with lock_delivery():
+    with lock_delivery(), mlflow_client.send_once():
         return RunWriter(client, record).begin()
 
 

@@ -2,6 +2,8 @@
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from plumbline.tracking import store_location
@@ -11,10 +13,10 @@ if TYPE_CHECKING:
 
 SQLITE = "sqlite:///"
 CONNECT_TIMEOUT_S = 10
+RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 ENVIRONMENT = {  # with MLflow's own defaults a client waits minutes for an unreachable server
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
-    # Sent again, a request that was done and got no answer would create a second run or version.
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",
+    RETRIES: "2",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",  # it would sleep for the hours that it says
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",
     "MLFLOW_DISABLE_TELEMETRY": "true",
@@ -38,6 +40,7 @@ def connect() -> "MlflowClient":
     logging.getLogger("alembic").setLevel(logging.WARNING)
     for name in ("mlflow.store.db.utils", "sqlalchemy.pool"):  # a traceback beside what they raise
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    logging.getLogger("urllib3.connectionpool").setLevel(logging.ERROR)  # each request sent again
     uri = store_location.find_uri()
     _reach_database(uri)
     mlflow.set_tracking_uri(uri)
@@ -61,6 +64,24 @@ def get_or_create_experiment(client: "MlflowClient", name: str) -> str:
         folder = (store_location.find_home() / store_location.DATABASE).parent
         artifacts = (folder / store_location.ARTIFACTS).as_uri()
     return str(client.create_experiment(name, artifacts))
+
+
+@contextmanager
+def send_once() -> Iterator[None]:
+    """Send each request of the block once, also where no answer comes.
+
+    MLflow sends it again, though the server may have done it: what the request creates would be
+    there twice. Who asks again has to look first what is there.
+    """
+    before = os.environ.get(RETRIES)
+    os.environ[RETRIES] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[RETRIES]
+        else:
+            os.environ[RETRIES] = before
 
 
 def _reach_database(uri: str) -> None:
