@@ -52,6 +52,16 @@ def test_two_tasks_of_one_name_are_refused(repository: Path) -> None:
         load_task("text_classification")
 
 
+@pytest.mark.parametrize("other", ["tasks.py", "tasks/__init__.py"])
+def test_tasks_of_another_program_are_no_traceback(repository: Path, other: str) -> None:
+    write_task(repository / "src/tasks/tripling")
+    (repository / "site" / other).parent.mkdir(parents=True)
+    (repository / "site" / other).touch()
+    sys.path.insert(0, str(repository / "site"))
+    with pytest.raises(ParamsError, match=r"tasks\.tripling cannot be imported.*PYTHONPATH"):
+        load_task("tripling")
+
+
 def test_an_unknown_task_is_an_error_that_names_the_nearest(repository: Path) -> None:
     write_task(repository / "src/tasks/tripling")
     assert find_task_package("triplin") is None

@@ -39,4 +39,12 @@ def _import_module(name: str, module: str, place: str = "") -> ModuleType:
             "others, `plumbline recipe` names them"
         )
         raise ParamsError(f"{place}there is no task {name!r}{hint}")
-    return import_module(f"{package}.{module}")
+    try:
+        return import_module(f"{package}.{module}")
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise ParamsError(
+            f"{place}{package} cannot be imported ({error}): if another program's `tasks` comes "
+            "first, take that off PYTHONPATH, or uninstall it"
+        ) from None
