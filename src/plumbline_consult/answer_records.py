@@ -41,9 +41,12 @@ class AnswerRecords:
         """Append a whole line; a lock on the file keeps out other processes."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-            with os.fdopen(descriptor, "ab") as file:  # its end unlocks it too
+            descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            with os.fdopen(descriptor, "rb+") as file:  # its end unlocks it too
                 hold(file)
+                size = file.seek(0, os.SEEK_END)
+                if line and size and os.pread(descriptor, 1, size - 1) != b"\n":
+                    line = b"\n" + line  # an editor, or a full disk, left a line without an end
                 file.write(line)
         except OSError as error:
             raise PlumblineError(

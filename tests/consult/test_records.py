@@ -64,6 +64,14 @@ def test_several_processes_write_whole_lines(tmp_path: Path) -> None:
     assert answers == expected
 
 
+def test_a_last_line_without_its_newline_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    append(path)
+    path.write_bytes(path.read_bytes().rstrip(b"\n"))
+    append(path)
+    assert len(read(path)) == 2
+
+
 @pytest.mark.parametrize("name", ["", "answers.jsonl/answers.jsonl"])
 def test_a_place_that_cannot_be_written(tmp_path: Path, name: str) -> None:
     (tmp_path / "answers.jsonl").touch()
