@@ -11,7 +11,7 @@ from tests.support.dirty_texts import make_values, run_stages
 from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.process.files import digest_path
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import refuse_unvalidated
@@ -137,6 +137,19 @@ def test_a_note_about_limits_leaves_what_training_depends_on_as_it_is(
         page = layout.VALIDATION_PAGE.read_text(encoding="utf-8")
         assert ("evaluation.floor" in page) is noted
     assert reports[0] == reports[1]
+
+
+def test_a_limit_of_cost_is_refused_before_training_where_answers_cost_nothing(
+    source: Path,
+) -> None:
+    values = make_values("raw.csv")
+    values["validation"] |= LOOSE
+    values["evaluation"]["budget"]["cost"] = 0.01
+    params = TextParams.model_validate(values)
+    ingest(params, TASK)
+    with pytest.raises(ParamsError, match=r"evaluation\.budget\.cost: .* set it to null"):
+        validate(params, TASK)
+    assert report()["accepted"] is False
 
 
 def change_examples() -> None:

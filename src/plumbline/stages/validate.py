@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from plumbline.contract import layout
-from plumbline.contract.errors import DataError, RejectedError
+from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import SPLITS, Task
@@ -29,9 +29,11 @@ LOCK_OUT = {"accepted": False, "manifest": None, "reason": "validation has not f
 def validate(params: Params, task: Task[Params]) -> None:
     """Write reports/validation.json and .html.
 
-    Raises RejectedError, once both are written, if a blocking check failed.
+    Raises RejectedError, once both are written, if a blocking check failed; ParamsError for a limit
+    that no model of this task can be held to.
     """
     write_json(layout.VALIDATION, LOCK_OUT)
+    _refuse_limit_of_cost(params, task)
     results, report = _check(params, task)
     _announce(results, report)
 
@@ -54,6 +56,19 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     for path in (layout.VALIDATION_PAGE, layout.VALIDATION):
         facts.add_file(path)
     return facts
+
+
+def _refuse_limit_of_cost(params: Params, task: Task[Params]) -> None:
+    """Raise ParamsError where answers of this task cost nothing, and params limit their cost.
+
+    The gate `budget` would say so, after all training.
+    """
+    limit = params.evaluation.budget.cost
+    if limit is not None and not task.metric.cost_unit:
+        raise ParamsError(
+            f"{layout.PARAMS}: evaluation.budget.cost: answers of {task.name} cost nothing; "
+            f"set it to null; found {limit:g}"
+        )
 
 
 def _check(
