@@ -101,6 +101,32 @@ def test_a_canary_whose_worker_dies_is_not_served_again(lines: Lines) -> None:
         assert {read_version(server) for _ in range(20)} == {"1"}
 
 
+@pytest.mark.slow
+def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
+    """Two servers as two replicas: one hears no complaint of its own, and stops its canary too."""
+    before = len(read_history(lines))
+    allows_all = (
+        "--canary",
+        "2=50%",
+        "--limit",
+        "max_disagreement=1",
+        "--limit",
+        "poll_s=0.2",
+    )
+    with (
+        serving(lines, "--canary", "2=50%") as one,
+        serving(lines, *allows_all) as other,
+    ):
+        assert {read_version(other) for _ in range(40)} == {"1", "2"}
+        with loaded(one, 4):
+            one.wait(lambda: "is returned" in one.log.read_text())
+        other.wait(lambda: "taken out of service: line: version 2 was" in other.log.read_text())
+        assert {read_version(other) for _ in range(20)} == {"1"}
+        replace_workers(other)
+        assert {read_version(other) for _ in range(20)} == {"1"}
+    assert [entry.action for entry in read_history(lines)[before:]] == ["return"]
+
+
 def test_what_the_canary_rejects_and_the_champion_answers_is_a_failure(lines: Lines) -> None:
     with serving(lines, "--canary", f"{MOODY}=50%") as server:
         answers = [server.predict(REJECTS) for _ in range(20)]

@@ -46,7 +46,7 @@ def _read_stages(path: Path, whose: str) -> Mapping[str, Any]:
 
     try:
         lock = YAML(typ="safe").load(path.read_text(encoding="utf-8"))
-        stages: dict[str, Any] = lock["stages"] if lock else {}
+        stages: dict[str, Any] = (lock["stages"] or {}) if lock else {}
     except (OSError, ValueError, YAMLError, LookupError, TypeError) as error:
         reason = str(error).splitlines()[0]
         raise PlumblineError(f"{whose} dvc.lock cannot be read ({reason}); not merged") from None

@@ -7,7 +7,14 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any
 
 from plumbline.contract.answers import count_differing_rows
-from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.contract.errors import (
+    AbsentVersionError,
+    BundleError,
+    EvidenceError,
+    ParamsError,
+    PlumblineError,
+    RefusedError,
+)
 from plumbline.registry import journal
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -84,6 +91,22 @@ class CanarySlot:
             return answer
         self._run_in_background(self._compare(canary, request, columns))
         return Answer(columns, canary.cached, "canary", seconds)
+
+    async def follow_journal(self) -> None:
+        """Stop a canary that another worker or server returned, or that may not answer any more.
+
+        While registry or journal are unreachable the trial goes on.
+        """
+        await self.record_return()
+        canary = self._model
+        if canary is None:
+            return
+        try:
+            await asyncio.to_thread(self._cache.fetch_version, canary.cached.version)
+        except (AbsentVersionError, RefusedError, BundleError, EvidenceError) as error:
+            self.stop(f"taken out of service: {error}")
+        except Exception as error:  # noqa: BLE001  such as an unreachable registry
+            log.debug("canary: stays in service: %s", describe_error(error))
 
     def stop(self, problem: str) -> None:
         """Take the canary, if there is one, out of service: the champion answers from now on."""

@@ -144,7 +144,7 @@ class TrafficRouter:
                 self._report_problem(None)
             except Exception as error:  # noqa: BLE001  whatever its code raises
                 self._report_problem(error)
-            await self._canary.record_return()
+            await self._canary.follow_journal()
 
     def _report_problem(self, error: Exception | None) -> None:
         """Show why the registry is not followed: in the log once, in /version and in metrics."""
