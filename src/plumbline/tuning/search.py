@@ -181,13 +181,15 @@ def _repeat(
     """Train the winner with the next `num` seeds; the study keeps the scores of those at an end."""
     kept = study.user_attrs.get(REPEATS, {})
     scores = dict(kept["scores"]) if kept.get("values") == winner else {}
-    best = studies.find_number(study.best_trial)
+    # By its values too: the best trial is read again from a study that others may have added to.
+    values = hashlib.sha256(json.dumps(winner, sort_keys=True).encode()).hexdigest()[:6]
+    best = f"trial {studies.find_number(study.best_trial)} ({values})"
     for distance in range(1, num + 1):
         name = f"seed + {distance}"
         try:
             if name not in scores:
                 seed = trainer.params.seed + distance
-                scores[name] = trainer.train(f"trial {best} with {name}", winner, seed)
+                scores[name] = trainer.train(f"{best} with {name}", winner, seed)
                 study.set_user_attr(REPEATS, {"values": winner, "scores": scores})
             report(f"{name}: {trainer.task.metric.name} {scores[name]:.4f}")
         except PlumblineError as error:
