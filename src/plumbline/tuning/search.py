@@ -109,8 +109,11 @@ def _name_study(params: Params, task: Task[Params], candidate: str, folder: Path
         "examples": digest_path(folder / EXAMPLES),
         "code": digest_code(task.name),
     }
-    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return f"{params.registry.model}/{candidate}/{digest[:16]}"
+    return f"{params.registry.model}/{candidate}/{_compute_digest(facts)[:16]}"
+
+
+def _compute_digest(values: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _open_study(trainer: Trainer, options: SearchOptions) -> optuna.Study:
@@ -182,8 +185,7 @@ def _repeat(
     kept = study.user_attrs.get(REPEATS, {})
     scores = dict(kept["scores"]) if kept.get("values") == winner else {}
     # By its values too: the best trial is read again from a study that others may have added to.
-    values = hashlib.sha256(json.dumps(winner, sort_keys=True).encode()).hexdigest()[:6]
-    best = f"trial {studies.find_number(study.best_trial)} ({values})"
+    best = f"trial {studies.find_number(study.best_trial)} ({_compute_digest(winner)[:6]})"
     for distance in range(1, num + 1):
         name = f"seed + {distance}"
         try:
