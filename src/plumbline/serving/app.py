@@ -87,7 +87,16 @@ def create_app(settings: Settings) -> FastAPI:
     app.add_middleware(GuardMiddleware, access=AccessRules(settings), router=router)
     for added in load_extensions("plumbline.routes"):
         added.add_routes(app, router, settings, _answer)
+    app.openapi = lambda: _describe_routes(app, router)  # type: ignore[method-assign]
     return app
+
+
+def _describe_routes(app: FastAPI, router: TrafficRouter) -> dict[str, Any]:
+    """Describe the routes, with a body that the champion answers: what `/docs` proposes to send."""
+    description = FastAPI.openapi(app)
+    asked = description["paths"]["/invocations"]["post"]["requestBody"]
+    asked["content"]["application/json"]["example"] = {"inputs": router.champion.example}
+    return description
 
 
 async def _start_router(router: TrafficRouter) -> None:
