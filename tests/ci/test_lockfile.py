@@ -1,7 +1,6 @@
 """Two branches that both trained: git merges their dvc.lock stage by stage, with our driver."""
 
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -75,29 +74,3 @@ def test_what_both_changed_is_left_to_dvc(merging: Checkout) -> None:
     said = merging.run("git", "merge", "-q", "theirs")
     assert "train@linear" in said.stdout + said.stderr
     assert digests(merging) == {"ingest": "1", "train@minilm": "1", "evaluate": "2"}
-
-
-def test_each_worktree_merges_by_its_own_environment(merging: Checkout) -> None:
-    branches(merging, BASE | {"ingest": "2"}, BASE | {"ingest": "3"})
-    other = Checkout(merging.path.with_name("other models"))
-    merging.run("git", "worktree", "add", "-q", str(other.path), "theirs")
-    other.run("git", "merge", "-q", "main", code=1)
-    assert "<<<<<<<" in (other.path / "dvc.lock").read_text()  # it has no .venv yet
-    other.run("git", "merge", "--abort")
-    add_environment(other.path)
-    shutil.rmtree(merging.path / ".venv")
-    other.run("git", "merge", "-q", "main")
-    assert digests(other) == {name: digest for name, digest in BASE.items() if name != "ingest"}
-
-
-def test_a_damaged_side_is_a_conflict_with_markers(merging: Checkout) -> None:
-    merging.run("git", "switch", "-qc", "theirs")
-    (merging.path / "dvc.lock").write_text("stages: [\n")
-    merging.run("git", "commit", "-qam", "damaged")
-    merging.run("git", "switch", "-q", "main")
-    commit(merging, BASE | {"ingest": "2"})
-    done = merging.run("git", "merge", "-q", "theirs", code=1)
-    assert "their dvc.lock cannot be read" in done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "<<<<<<<" in (merging.path / "dvc.lock").read_text()
-    assert "dvc.lock" in merging.run("git", "diff", "--name-only", "--diff-filter=U").stdout

@@ -15,7 +15,6 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from plumbline.cli import app
-from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
 
 # Libraries that take longer to import than the whole help takes to print.
@@ -153,42 +152,6 @@ def test_documents_name_commands_and_flags_that_exist(path: Path) -> None:
     assert not faults, "\n".join(faults)
 
 
-def list_files(folder: Path) -> dict[str, int]:
-    """Map each file and folder to its last change; DVC writes in `.dvc` whenever it opens it."""
-    paths = [folder, *folder.rglob("*")]
-    kept = [path for path in paths if ".dvc" not in path.relative_to(folder).parts]
-    return {str(path): path.stat().st_mtime_ns for path in kept}
-
-
-@pytest.mark.slow
-def test_doctor_finds_nothing_wrong_here_and_says_what_is_wrong_there(checkout: Checkout) -> None:
-    before = list_files(checkout.path)
-    said = checkout.run("plumbline", "doctor", PYTHONDONTWRITEBYTECODE="1").stdout
-    assert "FAIL" not in said
-    assert "registry: none yet" in said
-    assert list_files(checkout.path) == before
-    params, lock = (checkout.path / name for name in ("params.yaml", "requirements.lock"))
-    kept = params.read_bytes(), lock.read_bytes()
-    checkout.replace("params.yaml", "seed: 7", "sed: 7")
-    lock.write_bytes(kept[1].replace(b"pandas==", b"pandas==9."))
-    (checkout.path / "dvc.lock").write_text("schema: '2.0'\nstages:\n<<<<<<< HEAD\n")
-    (checkout.path / "queue.py").write_text("raise SystemExit('this file was run')")
-    said = checkout.run(
-        "plumbline", "doctor", code=1, MLFLOW_TRACKING_URI="http://127.0.0.1:9"
-    ).stdout
-    assert "sed: unknown key (did you mean seed?)" in said
-    assert "pandas" in said
-    assert "make setup" in said
-    assert "dvc.lock:3: a merge left its markers here" in said
-    (checkout.path / "dvc.lock").unlink()
-    assert "this file was run" not in checkout.run("plumbline", "doctor", code=1).stdout
-    (checkout.path / "queue.py").unlink()
-    assert "a registry at http://127.0.0.1:9 need" in said
-    assert "set PLUMBLINE_JOURNAL_URI to a PostgreSQL URL" in said
-    params.write_bytes(kept[0])
-    lock.write_bytes(kept[1])
-
-
 def test_a_word_is_completed(checkout: Checkout) -> None:
     words = {"COMP_WORDS": "plumbline pro", "COMP_CWORD": "1"}
     done = checkout.run("plumbline", _PLUMBLINE_COMPLETE="complete_bash", **words)
@@ -240,20 +203,6 @@ def test_a_recipe_for_generated_data_keeps_data_of_ones_own(checkout: Checkout) 
     said = checkout.run("plumbline", "recipe", "banking77", "--use", "--force").stdout
     assert "with your" not in said
     checkout.run("git", "checkout", "-q", "params.yaml")
-
-
-def test_recipes_that_are_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("recipes").mkdir()
-    Path("recipes/empty.yaml").touch()
-    Path("recipes/latin.yaml").write_bytes(b"# caf\xe9\nseed: 7\n")
-    listed = CliRunner().invoke(app, ["recipe"], catch_exceptions=False).output
-    assert "\nempty\n" in listed
-    assert f"\n{'latin':26} caf\ufffd\n" in listed
-    with pytest.raises(ParamsError, match=r"recipes/latin\.yaml: not UTF-8 at byte 5$"):
-        CliRunner().invoke(app, ["recipe", "latin", "--use"], catch_exceptions=False)
-    said = CliRunner().invoke(app, ["recipe", "quick", "--use"], catch_exceptions=False).output
-    assert said == "params.yaml is now the recipe quick; `plumbline init` makes what runs it\n"
 
 
 def test_the_shipped_params_are_a_copy_of_their_recipe() -> None:

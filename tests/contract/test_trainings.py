@@ -72,11 +72,3 @@ def test_an_ensemble_has_its_seeds_beside_its_members(tmp_path: Path) -> None:
     member = load_yaml(ROOT / "recipes/imdb.yaml")["candidates"]["ensemble"]["member"]
     with pytest.raises(ParamsError, match="write seeds beside members"):
         load_changed(tmp_path, "imdb", "ensemble", member=member | {"seeds": 3})
-
-
-def test_a_bundle_s_name_says_whose_it_is_and_where_its_curve_is() -> None:
-    assert trainings.name_candidate("linear.seeds/8") == "linear"
-    assert trainings.name_candidate("linear") == "linear"
-    assert trainings.name_candidate("control.linear") == "control.linear"
-    assert trainings.locate_curve("linear") == Path("reports/training/linear.csv")
-    assert trainings.locate_curve("linear.seeds/8") == Path("models/linear.seeds/8.csv")

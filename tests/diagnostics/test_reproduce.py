@@ -18,10 +18,8 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.diagnostics import reproduce as reproduction
 from plumbline.diagnostics.reproduce.comparison import (
-    ComparisonRow,
     Reproduction,
     compare_evidence,
-    summarize,
 )
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.process.files import write_json
@@ -272,19 +270,3 @@ def test_the_winner_s_metrics_are_compared_exactly(tmp_path: Path) -> None:
     found = compared(evidence(candidates={"one": near, "other": scores}), tmp_path)
     assert not found.same
     assert found.summary == "line version 1 is not reproduced: one differs"
-
-
-def test_a_candidate_or_a_metric_that_is_gone_is_a_difference(tmp_path: Path) -> None:
-    found = compared(
-        evidence(candidates={"one": {"test": {"error": 0.25}, "validation": {}}}), tmp_path
-    )
-    apart = {row.what: (row.reproduced, row.note) for row in found.rows if not row.same}
-    assert apart["other"] == ("not among the candidates", "")
-    assert apart["one"][1] == "validation error"
-
-
-def test_same_metrics_of_another_bundle_are_told_with_the_files_that_differ() -> None:
-    same = [ComparisonRow(what, "x", "x", same=True, needed=True) for what in ("manifest", "one")]
-    bundle = ComparisonRow("bundle", "x", "y", same=False, needed=True, note="weights.json")
-    said = "not reproduced to the bit: the metrics are the same, files of the bundle are not (weigh"
-    assert said in summarize(subject(evidence()), [*same, bundle])

@@ -20,13 +20,6 @@ def test_params_are_named_by_dotted_key_in_order() -> None:
     ]
 
 
-def test_a_section_that_became_empty_is_seen() -> None:
-    assert changes.compare_params({"a": {"b": 1}}, {"a": {}}) == [
-        {"key": "a", "old": None, "new": {}},
-        {"key": "a.b", "old": 1, "new": None},
-    ]
-
-
 def scores(values: list[float], name: str = "accuracy", **columns: list[str]) -> Scores:
     texts = {key: np.array(column, dtype=object) for key, column in columns.items()}
     return Scores({name: np.array(values), "nll": np.array(values)} | texts, {})
@@ -53,14 +46,6 @@ def test_examples_that_only_one_got_right() -> None:
         }
     ]
     assert found["lost"][0]["id"] == "r3"
-
-
-def test_where_a_model_leaves_rows_to_people_each_row_says_who_answered() -> None:
-    ours, theirs = (
-        Scores({"accuracy": np.array([hit]), "answered": np.array([hit])}, {}) for hit in (1.0, 0.0)
-    )
-    (won,) = changes.find_flips(["r1"], {"text": ["p"]}, ours, theirs, HIT)["won"]
-    assert (won["ours_answered"], won["theirs_answered"]) == ("1.0", "0.0")
 
 
 def test_all_are_counted_and_the_first_are_listed() -> None:

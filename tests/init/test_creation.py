@@ -239,16 +239,3 @@ def test_the_workflows_are_valid_for_github(router: Path) -> None:
     command = [find_tool("zizmor"), "--offline", "--persona", "auditor", "--quiet", ".github"]
     done = subprocess.run(command, cwd=router, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
-
-
-@pytest.mark.parametrize(
-    ("folder", "name"),
-    [
-        ("my-router", "my-router"),
-        ("Tickets 26", "Tickets-26"),
-        ("3rd", "model-3rd"),
-        ("ü", "model"),
-    ],
-)
-def test_the_model_has_the_folder_s_name_as_far_as_it_may(folder: str, name: str) -> None:
-    assert creation._name_model(folder) == name

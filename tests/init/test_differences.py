@@ -3,7 +3,6 @@
 import tomllib
 from pathlib import Path
 
-import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT
 
@@ -33,16 +32,6 @@ def test_every_pattern_names_a_file() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for pattern in project["tool"]["plumbline"]["carried"]:
         assert any(ROOT.glob(pattern)), pattern
-
-
-def test_the_template_repeats_no_file_of_this_repository() -> None:
-    """One truth: what both have comes from here, but for a few files that say other things."""
-    folder = ROOT / "template"
-    files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".pyc"]
-    names = {path.relative_to(folder) for path in files}
-    repeated = {name for name in names if (ROOT / name).exists()}
-    expected = {"README.md", ".github/workflows/ci.yml", "pyproject.toml"}
-    assert {str(name) for name in repeated} == expected
 
 
 def test_stages_depend_on_the_lock_and_on_the_user_s_code() -> None:
@@ -82,11 +71,3 @@ def test_no_file_names_what_a_user_does_not_have() -> None:
             text = adapt(str(path))
             for absent in ("pyproject.toml", "src/plumbline", "pipelines/", "recipes/", "LICENSE"):
                 assert absent not in text, f"{path}: {absent}"
-
-
-def test_a_difference_that_fits_nothing_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "template").mkdir()
-    (tmp_path / differences.TABLE).write_text("a.txt:\n  - [old, new]\n")
-    assert differences.adapt(Path("a.txt"), "old", tmp_path, "x") == "new"
-    with pytest.raises(ValueError, match=r"a\.txt: 2 times in the file: 'old'"):
-        differences.adapt(Path("a.txt"), "old old", tmp_path, "x")

@@ -117,7 +117,3 @@ def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> Non
     source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
     given = propose(2000, source=source)
     assert load(given, tmp_path).evaluation.max_detectable_difference == 0.1
-
-
-def test_a_file_of_a_few_rows_is_left_to_the_first_run(tmp_path: Path) -> None:
-    assert load(propose(40), tmp_path).evaluation.max_detectable_difference == 0.1

@@ -107,12 +107,6 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -
     assert "queue is named as text and as label" in refuse(path, "queue", "queue")
 
 
-def test_one_long_text_does_not_decide_on_the_language(tmp_path: Path) -> None:
-    rows = make_rows()
-    rows[0]["body"] = "lorem ipsum " * 20_000
-    assert inspect_file(write_csv(tmp_path / "a.csv", rows), None, []).english > 0.1
-
-
 @pytest.mark.parametrize("value", ["", " "])
 def test_a_named_column_without_values_is_refused(tmp_path: Path, value: str) -> None:
     path = write_csv(tmp_path / "a.csv", [row | {"empty": value} for row in make_rows()])

@@ -242,17 +242,6 @@ def test_a_folder_in_another_repository_is_refused(router: Path, tmp_path: Path)
     refuse("not the top of its git repository")
 
 
-def test_a_file_in_the_way_is_not_overwritten(router: Path) -> None:
-    path = Path("wheels/plumbline-0.1.0-py3-none-any.whl")
-    path.write_bytes(b"\0mine")
-    Path(".git/info/exclude").write_text("*.whl\n")
-    refuse(f"{path}: not text, and yours differs; move it away")
-    assert path.read_bytes() == b"\0mine"
-    assert git("status", "--porcelain") == ""
-    path.unlink()
-    assert run_upgrade().exit_code == 0
-
-
 def test_a_task_that_does_not_fit_the_new_version_is_named(router: Path) -> None:
     code = Path("src/tasks/mine")
     code.mkdir()

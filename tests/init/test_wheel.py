@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from tests.support.checkouts import ROOT
 from tests.support.installed import build_once, install_wheel
-from tests.support.other_plumbline import write_other_wheel
 
 from plumbline.init import repository_files, wheel
 
@@ -75,10 +74,3 @@ def test_what_is_installed_is_packed_again(
     before, after = read(built), read(packed)
     assert sorted(before.pop(record).splitlines()) == sorted(after.pop(record).splitlines())
     assert before == after
-
-
-def test_another_file_is_another_digest_of_the_contents(built: Path, tmp_path: Path) -> None:
-    changes = {"plumbline/__init__.py": [("data goes in", "data come in")]}
-    other = write_other_wheel(built, tmp_path, "0.1.0", changes)
-    assert other.name == built.name
-    assert wheel.digest_contents(other) != wheel.digest_contents(built)

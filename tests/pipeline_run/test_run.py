@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import Checkout
-from tests.support.damage import find_object, list_outputs
 from tests.support.faults import describe_fault
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -83,26 +82,6 @@ def test_a_rejection_ends_with_the_stages_own_code_and_sentence(ran: Checkout) -
     assert "run: stopped at validate (exit code 1), which says above why; correct that, " in said
     params.write_text(before)
     run(ran)
-
-
-def test_why_a_file_cannot_be_fetched_is_said_in_one_line(ran: Checkout, tmp_path: Path) -> None:
-    name = "models/closed/weights.json"
-    before = list_outputs(ran.path)
-    ran.run("dvc", "remote", "add", "--default", "here", str(tmp_path / "remote"))
-    ran.run("dvc", "push")
-    lost = find_object(ran.path, name)
-    fetched = tmp_path / "remote" / lost.relative_to(ran.path / ".dvc/cache")
-    fetched.unlink()
-    fetched.mkdir()
-    lost.unlink()
-    shutil.rmtree(ran.path / "models/closed")
-    said = run(ran, "--pull", code=1)
-    assert said.startswith("plumbline: DVC stopped: failed to reproduce 'train@closed'")
-    assert said.endswith("Is a directory\n")
-    assert said.count("\n") == 1
-    ran.run("dvc", "remote", "remove", "here")
-    run(ran)
-    assert list_outputs(ran.path) == before
 
 
 SLEEP = """

@@ -1,7 +1,6 @@
 """What a killed process leaves is removed; what a living one writes is not."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -66,42 +65,3 @@ def test_what_a_living_process_writes_is_left_alone(writer: subprocess.Popen[str
     assert writer.returncode == 0
     assert layout.METRICS.read_text() == "half"
     assert list_names("models") == []
-
-
-def test_other_files_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    outside = tmp_path / "outside"
-    outside.mkdir()
-    (outside / "kept").touch()
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models/.linear.1.aside").symlink_to(outside)
-    (tmp_path / "models/.gitignore").touch()
-    leftovers.remove_checkout_leftovers()
-    assert (outside / "kept").exists()
-    assert len(list((tmp_path / "models").iterdir())) == 2
-
-
-def test_git_leaves_them_out() -> None:
-    assert f".*{layout.TEMPORARY}" in (ROOT / ".gitignore").read_text().splitlines()
-
-
-@pytest.mark.filterwarnings("ignore")  # DVC warns about its own libraries
-def test_to_dvc_a_folder_with_one_is_unchanged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from dvc.repo import Repo
-
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "models/linear").mkdir(parents=True)
-    (tmp_path / "models/linear/weights").write_text("whole")
-    Repo.init(no_scm=True).close()
-    shutil.copy2(ROOT / ".dvcignore", tmp_path)
-    with Repo() as repo:
-        repo.run(name="evaluate", cmd="true", deps=["models"])
-    with leftovers.make_aside_folder(Path("models"), "linear") as folder:
-        (folder / "weights").write_text("half")
-        with Repo() as repo:
-            assert repo.status() == {}
-        (tmp_path / "models/.linear.other").write_text("seen")
-        with Repo() as repo:
-            assert repo.status() != {}

@@ -47,39 +47,6 @@ def test_failing_rows_are_counted_and_shown() -> None:
     assert runner.FailingRow("a.csv:20", "very odd", "<b>=1+1</b>") in result.examples
 
 
-def test_results_come_in_the_order_of_the_checks_and_conditions_narrow_the_rows() -> None:
-    checks = [
-        check(never_odd(1.0, "split", "test"), "odd_in_test"),
-        check(expect("expect_table_row_count_to_be_between", min_value=1000), "rows"),
-        check(
-            expect("expect_column_max_to_be_between", column="length", max_value=39),
-            "longest",
-            "warning",
-        ),
-        check(
-            expect(
-                "expect_column_distinct_values_to_equal_set",
-                column="split",
-                value_set=["train", "dev"],
-            ),
-            "splits",
-        ),
-    ]
-    results = runner.run_checks(table(), checks)
-
-    assert [result.name for result in results] == ["odd_in_test", "rows", "longest", "splits"]
-    assert [result.passed for result in results] == [True, False, True, False]
-    assert [result.severity for result in results] == [
-        "blocking",
-        "blocking",
-        "warning",
-        "blocking",
-    ]
-    assert [result.num_rows for result in results] == [10, None, None, None]
-    assert [result.observed for result in results] == ["0 of 10 rows", "40", "39", "missing: dev"]
-    assert [result.threshold for result in results[:3]] == ["none", "at least 1,000", "at most 39"]
-
-
 def test_a_check_that_cannot_be_computed_has_failed() -> None:
     (result,) = runner.run_checks(
         table(), [check(expect("expect_column_max_to_be_between", column="no_such", max_value=1))]

@@ -3,12 +3,10 @@
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, event
 from sqlalchemy.exc import ProgrammingError
 from tests.support.checkouts import ROOT
 from tests.support.effort import choose_effort
@@ -23,18 +21,13 @@ from tests.support.racing import (
     read_decisions,
 )
 
-from plumbline.contract.errors import JournalError, PlumblineError, RegistryError
+from plumbline.contract.errors import JournalError, RegistryError
 from plumbline.registry import journal, journal_lock, ledger, model_versions, promotion
 from plumbline.registry.journal import Decision
 from plumbline.registry.model_versions import build_description
 from plumbline.registry.reader import find_version
 
 NUM_REGISTERED = 3  # entries before the first decision
-END_CONNECTIONS = (
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-    "WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-)
-EVENTS = ("before_cursor_execute", "commit")  # of all engines of this process
 pytestmark = [pytest.mark.slow, pytest.mark.service]
 
 
@@ -106,46 +99,6 @@ def test_a_lost_connection_takes_the_lock_and_the_pen(
     assert read_champion_alias() == "1"
     assert len(read_decisions()) == 1
     assert promotion.promote(NAME, "2", expect="1", reason="again").number == 5
-
-
-@pytest.mark.parametrize("fault", ["connections", "server"])
-def test_a_decision_heals_wherever_its_server_ended(here: Server, fault: str) -> None:
-    """Before every n-th statement or commit; then the same decision is asked for again."""
-
-    def end() -> None:
-        if fault == "connections":
-            here.execute(END_CONNECTIONS)
-        else:
-            here.stop()
-            here.start()
-
-    every = choose_effort(7, 1) if fault == "connections" else choose_effort(25, 5)
-    number, refusals = 1, list[str]()
-    while True:
-        before = read_decisions()[-1]
-        with cause_before(number, end) as met:
-            try:
-                move_from(before.version)
-            except PlumblineError as error:
-                refusals.append(str(error))
-        if not met.is_met:
-            break
-        if (after := read_decisions()[-1]) == before:
-            move_from(before.version)
-            after = read_decisions()[-1]
-        assert after.number == before.number + 1
-        assert read_champion_alias() == after.version != before.version
-        number += every
-    assert len(refusals) > number // every // 2
-    assert all(len(text.splitlines()) == 1 for text in refusals)
-
-
-def move_from(version: str) -> None:
-    """Promote version 2 where 1 is the champion, and go back where 2 is."""
-    if version == "1":
-        promotion.promote(NAME, "2", expect="1", reason="a test", override=True)
-    else:
-        promotion.roll_back(NAME, "1", "a test")
 
 
 def test_who_waits_for_the_lock_is_told_who_holds_it(
@@ -225,34 +178,3 @@ def make_roles(server: Server) -> None:
         env={**os.environ, **names, **passwords, "PATH": path},
         check=True,
     )
-
-
-class Fault:
-    """Calls `cause` before the `number`-th statement or commit, once."""
-
-    def __init__(self, number: int, cause: Callable[[], None]) -> None:
-        self.number, self.cause = number, cause
-        self.num_seen = 0
-
-    @property
-    def is_met(self) -> bool:
-        return self.num_seen >= self.number
-
-    def count(self, *details: Any) -> None:
-        """Count one; what `cause` itself asks of a database comes after its number."""
-        self.num_seen += 1
-        if self.num_seen == self.number:
-            self.cause()
-
-
-@contextmanager
-def cause_before(number: int, cause: Callable[[], None]) -> Iterator[Fault]:
-    """Let `cause` happen before the `number`-th statement or commit of this block."""
-    fault = Fault(number, cause)
-    for name in EVENTS:
-        event.listen(Engine, name, fault.count)
-    try:
-        yield fault
-    finally:
-        for name in EVENTS:
-            event.remove(Engine, name, fault.count)

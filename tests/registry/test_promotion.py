@@ -10,7 +10,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -43,12 +42,10 @@ from plumbline.contract.errors import (
     RefusedError,
     RegistryError,
 )
-from plumbline.diagnostics.doctor.registry import check_registry
 from plumbline.process.files import digest_path, write_json
-from plumbline.registry import champion_pin, journal, journal_rules, model_versions, promotion
+from plumbline.registry import champion_pin, journal, model_versions, promotion
 from plumbline.registry.champion_pin import ChampionPin
-from plumbline.registry.reader import addresses, find_version
-from plumbline.terminal import console
+from plumbline.registry.reader import addresses
 
 KEEP, REFUSE, OTHER_BUNDLE = "456"  # beside 1, 2 and 3, of which each may replace the one before
 NUM_REGISTERED = 6  # entries before the first decision
@@ -120,22 +117,6 @@ def test_first_promote_rollback(here: Path) -> None:
         ("rollback", "3", "2"),
         ("rollback", "2", "1"),
     ]
-
-
-def test_a_reason_cannot_command_the_terminal_that_lists_the_journal(
-    here: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(console.out, "_width", console.WIDE)  # a long name of a host folds nothing
-    make_first_champion("1")
-    reason = "better\x1b[2J\n::notice title=promote::2"
-    promotion.promote(NAME, "2", expect="1", reason=reason)
-    listed = CliRunner().invoke(app, ["journal", NAME]).output
-    assert "\x1b" not in listed
-    assert "better\ufffd[2J" in listed
-    assert not any(line.startswith("::notice") for line in listed.splitlines())
-    lines = CliRunner().invoke(app, ["journal", NAME, "--json"]).output.splitlines()
-    assert json.loads(lines[-1])["reason"] == reason
-    assert lines[-1].isprintable()
 
 
 def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
@@ -399,18 +380,6 @@ def test_the_command_that_the_error_names_accepts_the_move_and_says_who(here: Pa
     promotion.promote(NAME, "3", expect="2", reason="decisions go on")
 
 
-def test_a_champion_that_no_decision_made_is_accepted_the_same_way(here: Path) -> None:
-    make_first_champion("1")
-    client = model_versions.connect_registry()
-    two = client.get_model_version(NAME, "2")
-    client.create_registered_model("other")
-    client.create_model_version("other", two.source, two.run_id, two.tags, model_id=two.model_id)
-    client.set_registered_model_alias("other", "champion", "1")
-    with pytest.raises(JournalIntegrityError, match="--expect none --override") as found:
-        promotion.find_champion("other")
-    assert "remove the alias" in str(found.value)
-
-
 def test_an_alias_that_was_removed_is_set_back_or_decided_on(here: Path) -> None:
     make_first_champion("1")
     client = model_versions.connect_registry()
@@ -547,39 +516,6 @@ def test_a_former_champion_that_was_exchanged_is_not_brought_back(untouched: Pat
     assert read_champion_alias() == "2"
 
 
-def test_entries_under_a_name_that_the_registry_does_not_know_cannot_be_cut_off(here: Path) -> None:
-    make_first_champion("1")
-    for evidence in "ab":
-        keep(evidence, name="aside")
-    with sqlite3.connect(here / "mlruns/journal.db") as database:
-        database.execute("DELETE FROM plumbline_journal WHERE model = 'aside'")
-    for attempt in (
-        lambda: keep("c", name="other"),
-        lambda: promotion.promote(NAME, "2", expect="1", reason=""),
-    ):
-        with pytest.raises(JournalError, match="ends before entry 9"):
-            attempt()
-
-
-@pytest.mark.parametrize("head", ["", "8"])
-def test_a_head_that_somebody_edited_is_damage(here: Path, head: str) -> None:
-    make_first_champion("1")
-    client = model_versions.connect_registry()
-    client.set_registered_model_tag(NAME, journal_rules.HEAD_TAG, head)
-    client.set_registered_model_alias(NAME, addresses.CHAMPION, "2")
-    damage = r"tag plumbline\.journal of the model in the registry is damaged: expected NUMBER:SEAL"
-    for attempt in (
-        lambda: promotion.read_history(NAME),
-        lambda: find_version(f"models:/{NAME}@champion"),
-    ):
-        with pytest.raises(JournalIntegrityError, match=damage):
-            attempt()
-    (found,) = [result for result in check_registry(full=False) if not result.ok]
-    assert found.what == "champion"
-    assert damage.replace("\\", "") in found.message
-    assert found.remedy == "restore the registry from a backup"
-
-
 def test_git_is_a_witness_of_the_journal(here: Path) -> None:
     make_first_champion("1")
     (here / "champion.json").write_text("{}")
@@ -624,25 +560,6 @@ def test_a_move_that_is_finished_after_a_crash_mends_champion_json(
         assert entry is not None
         assert entry.version == number
         assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
-
-
-def set_clock(patch: pytest.MonkeyPatch, moment: datetime) -> None:
-    """Let decisions be made at `moment`."""
-
-    class Clock(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> datetime:
-            return moment.astimezone(tz)
-
-    patch.setattr(journal, "datetime", Clock)
-
-
-def test_time_never_runs_backwards(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    keep("a")
-    set_clock(monkeypatch, datetime(2020, 1, 1, tzinfo=UTC))
-    keep("b")
-    times = [entry.at for entry in promotion.read_history(NAME)]
-    assert times == sorted(times)
 
 
 def test_who_decides_is_not_taken_from_the_environment(

@@ -3,7 +3,6 @@
 import dataclasses
 import json
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -129,18 +128,6 @@ def test_a_package_that_takes_longer_is_refused_with_the_limit(
     task = build(here, load="import time; time.sleep(60)")
     with pytest.raises(BundleError, match=r"did not answer 64 rows within 4 s"):
         ask(here, task)
-
-
-def test_every_row_is_planned_once_in_random_batches() -> None:
-    calls = [Call({"x": ROWS}, {}, ["0"] * 64), Call({"x": ROWS}, {"k": 1}, ["0"] * 64)]
-    plans = [rehearsal.plan_batches(calls, seed) for seed in range(2)]
-    assert plans[0] != plans[1]
-    for batches in plans:
-        places = Counter(place for batch in batches for place in batch)
-        assert set(places.values()) == {1}
-        assert len(places) == 128
-        assert all(len({call for call, _ in batch}) == 1 for batch in batches)
-        assert len({len(batch) for batch in batches}) > 1
 
 
 @pytest.mark.parametrize(

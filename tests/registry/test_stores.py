@@ -284,16 +284,6 @@ def test_a_server_that_is_silent_is_not_waited_for_without_end(
             stores.connect_store().find_version(asked("/1"))
 
 
-def test_a_file_that_is_cut_short_is_the_stores_fault(here: Path) -> None:
-    with (
-        answering((200, {"Content-Length": "1000"}, b"x")) as (address, _),
-        pytest.raises(RegistryError, match=r"cannot be fetched \(IncompleteRead"),
-    ):
-        artifacts.fetch_artifact(
-            rest.RestStore(address), "mlflow-artifacts:/1", "MLmodel", here / "target", 1_000_000
-        )
-
-
 def is_read_as_mlflow_reads_it(here: Path) -> None:
     """Of two versions, the first champion, the store says what MLflow says; of others nothing."""
     for slope in (1, 2):

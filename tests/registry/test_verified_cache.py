@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-import resource
 import shutil
 import sqlite3
 import stat
@@ -37,7 +35,6 @@ from plumbline.process.files import digest_path
 from plumbline.registry import journal, model_versions, promotion, signing
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader import addresses, find_version, journal_check
-from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 
 URI = f"models:/{NAME}@champion"
@@ -453,24 +450,6 @@ def test_keys_that_are_none_are_reported(here: Path, keys: Path, tmp_path: Path)
             VerifiedModelCache(URI, public_key=key).fetch_latest()
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        (b"{}", "is damaged: 'digests'"),
-        (b'{"digests": {"bundle": NaN}}', "is damaged: NaN"),
-    ],
-    ids=lambda value: str(value)[:20],
-)
-def test_evidence_that_is_no_evidence_is_reported(here: Path, content: bytes, reason: str) -> None:
-    run = find_in_mlflow(URI).run_id
-    path = Path("mlruns/artifacts", run, "artifacts/evidence.json")
-    path.write_bytes(content)
-    where = f"key = '{addresses.EVIDENCE_TAG}' AND version = 1"
-    sql(f"UPDATE model_version_tags SET value = '{digest_path(path)}' WHERE {where}")  # noqa: S608
-    with pytest.raises(BundleError, match=reason):
-        read_evidence(find_version(f"models:/{NAME}/1"))
-
-
 def test_changed_files_are_not_signed(here: Path, keys: Path) -> None:
     stored("1").write_text('{"slope": 666, "intercept": 0}')
     with pytest.raises(BundleError, match=r"weights\.json: changed"):
@@ -526,16 +505,3 @@ def test_a_signed_version_is_not_used_under_the_name_of_another_model(
         with pytest.raises(BundleError, match="its evidence is about another model"):
             use()
     assert answers(VerifiedModelCache(URI).fetch_latest()) == 1.0
-
-
-def test_a_disk_that_keeps_no_copy_is_named_and_not_the_store(here: Path, tmp_path: Path) -> None:
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
-    try:
-        with pytest.raises(RegistryError) as refused:
-            VerifiedModelCache(URI).fetch_latest()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    said, copies = str(refused.value), tmp_path / "cache/models"
-    assert re.match(rf"{copies}/\S+: file too large \(EFBIG\)", said), said
-    assert list(copies.iterdir()) == []

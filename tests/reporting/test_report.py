@@ -18,7 +18,7 @@ from plumbline.evidence import document
 from plumbline.evidence.gates.remedies import describe_remedy
 from plumbline.evidence.withholding import withhold_figures
 from plumbline.process.files import read_json, write_json
-from plumbline.reporting import html, model_card, report, summary, tables
+from plumbline.reporting import model_card, report, summary, tables
 
 EVIL = '<script>alert("x")</script>'
 FOREIGN = "@team\x1b[2J `x` [a](https://evil.example) ![i](https://evil.example/i.png) | " + EVIL
@@ -369,25 +369,6 @@ def test_the_worst_answers_stand_on_top() -> None:
     line = Candidate("line", scores, scores, None, {}, 1)
     metric = {"name": "error", "kind": "continuous", "higher_is_better": False}
     assert tables.list_mistakes(line, {"x": [1, 2, 3]}, metric)["x"].tolist() == [2, 3, 1]
-
-
-@pytest.mark.parametrize(
-    ("shown", "expected"),
-    [
-        (html.format_percent(0.93744), "93.7 %"),
-        (html.format_number(1234567), "1,234,567"),
-        (html.format_number(0.51237), "0.512"),
-        (html.format_size(999), "999 B"),
-        (html.format_size(23_456_789), "23.5 MB"),
-        (html.format_size(5e9), "5.0 GB"),
-        (html.format_name("macro_f1"), "macro F1"),
-        (html.format_setting(None), "not set"),
-        (html.format_setting("true"), "true"),
-        (html.format_setting([True, 0.5]), "[true, 0.5]"),
-    ],
-)
-def test_numbers_and_names_are_readable(shown: str, expected: str) -> None:
-    assert shown == expected
 
 
 def test_data_that_were_rejected_are_why_nothing_was_evaluated() -> None:

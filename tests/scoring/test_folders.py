@@ -14,7 +14,6 @@ from tests.support.scored_files import GOOD, Model, prepare_model, read, write
 
 from plumbline.contract.errors import BusyError, DataError, ParamsError, PlumblineError
 from plumbline.scoring import ScoringRequest, make_spark_engine, score_folder
-from plumbline.scoring.spark_session import find_reason
 
 SPARK = pytest.mark.skipif(
     importlib.util.find_spec("pyspark") is None or shutil.which("java") is None,
@@ -188,12 +187,6 @@ def test_all_files_get_the_same_columns(model: Model, given: Path, tmp_path: Pat
         assert "predicted_label" in read(tmp_path / "named" / name)[0]
 
 
-def test_a_name_that_is_not_text_is_refused(model: Model, given: Path, tmp_path: Path) -> None:
-    Path(os.fsdecode(bytes(given) + b"/\xff.csv")).write_text("text\nrefund\n")
-    with pytest.raises(DataError, match="a file name that is not UTF-8; rename it"):
-        model.score_folder(given, tmp_path / "out")
-
-
 @pytest.fixture
 def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[object]:
     with serve_bucket("tickets", monkeypatch) as store:
@@ -227,18 +220,6 @@ def test_an_object_store_gets_the_answers_of_a_local_folder(
 def test_a_master_that_cannot_be_is_named(master: str) -> None:
     with pytest.raises(ParamsError, match="unknown; expected here"):
         make_spark_engine(master)
-
-
-def test_the_line_of_the_cause_is_found_in_frames_of_spark() -> None:
-    message = """An exception was thrown from the Python worker.
-    Traceback (most recent call last):
-      File "/opt/spark/worker.py", line 1, in main
-    ModuleNotFoundError: No module named 'plumbline'
-    """
-    assert find_reason(message) == "ModuleNotFoundError: No module named 'plumbline'"
-    assert (
-        find_reason("[JAVA_GATEWAY_EXITED] Java exited.\n") == "[JAVA_GATEWAY_EXITED] Java exited."
-    )
 
 
 @SPARK

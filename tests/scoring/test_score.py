@@ -1,7 +1,6 @@
 """Files of every format are scored completely, in order, with the model's answers."""
 
 import itertools
-import os
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -148,20 +147,6 @@ def test_a_broken_file_is_named_with_the_line_and_leaves_nothing(
     source.write_bytes(content)
     with pytest.raises(DataError, match=rf"^{source}.*{message}"):
         model.score(source, tmp_path / "out.jsonl", keep_bad=True)
-    assert nothing_left(tmp_path, source)
-
-
-def test_a_truncated_or_damaged_parquet_file(model: Model, tmp_path: Path) -> None:
-    texts = [f"parcel {row} {os.urandom(8).hex()}" for row in range(30_000)]
-    source = tmp_path / "in.parquet"
-    pq.write_table(pa.table({"text": texts}), source, row_group_size=10_000)
-    whole = source.read_bytes()
-    source.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="cannot be read as Parquet"):
-        model.score(source, tmp_path / "out.csv")
-    source.write_bytes(whole[: len(whole) // 2] + bytes(1000) + whole[len(whole) // 2 + 1000 :])
-    with pytest.raises(DataError, match=r"after row \d+,\d{3}: cannot be read as Parquet"):
-        model.score(source, tmp_path / "out.csv")
     assert nothing_left(tmp_path, source)
 
 

@@ -6,16 +6,14 @@ import os
 import shutil
 import signal
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, is_ready, serving
 from tests.support.serving.load import list_workers, loaded, read_history, read_version
-from tests.support.serving.moody import GO_FILE, RAISES, REJECTS, WAITS, WAITS_FILE
+from tests.support.serving.moody import REJECTS
 
 from plumbline.registry import journal
-from plumbline.serving import canary
 
 
 def test_a_bad_canary_is_returned_with_a_journal_entry(lines: Lines) -> None:
@@ -136,23 +134,6 @@ def test_what_the_canary_rejects_and_the_champion_answers_is_a_failure(lines: Li
         server.wait(lambda: "failures" in server.log.read_text())
 
 
-def test_if_a_canary_fails_the_current_champion_answers(lines: Lines) -> None:
-    waits, go = lines.folder / WAITS_FILE, lines.folder / GO_FILE
-    limits = ("--limit", "deadline_s=120", "--limit", "predict_timeout_s=120")
-    with (
-        serving(lines, "--canary", f"{MOODY}=50%", "--limit", "poll_s=0.2", *limits) as server,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        while not waits.exists():  # until the canary is asked
-            asked = pool.submit(server.predict, WAITS, RAISES)
-            server.wait(lambda asked=asked: waits.exists() or asked.done())
-        lines.champion("2")
-        server.wait(lambda: server.metric("plumbline_swaps_total") == 1)
-        go.touch()
-        status, headers, _ = asked.result()
-        assert (status, headers["x-plumbline-version"]) == (200, "2")
-
-
 def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) -> None:
     before = len(read_history(lines))
     with (
@@ -195,12 +176,3 @@ def test_a_canary_that_was_returned_before_does_not_start(lines: Lines) -> None:
         with serving(lines, *option, ready=False) as server:
             assert server.process.wait(timeout=READY_S) != 0
             assert "version 2 was returned as a canary" in server.log.read_text()
-
-
-def test_two_servers_that_return_one_canary_write_one_entry(lines: Lines) -> None:
-    before = len(read_history(lines))
-    with lines.here():
-        for reason in ("3 failures", "4 failures"):
-            decision = journal.Decision("line", "return", "2", "", "a bundle", "", reason)
-            canary._append_to_journal(decision)
-    assert [entry.reason for entry in read_history(lines)[before:]] == ["3 failures"]

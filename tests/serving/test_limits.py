@@ -1,6 +1,5 @@
 """A model that fails, hangs or is slow, clients that are slow, and a collector of traces."""
 
-import os
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +10,6 @@ import pytest
 from tests.support.loopback import run_server
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
-
-from plumbline.serving import app
-
-STOP_S = 10  # after which Docker kills what it stops
 
 
 def test_failures_of_the_model(lines: Lines) -> None:
@@ -97,13 +92,3 @@ def test_beyond_the_limit_of_connections_a_request_is_refused(lines: Lines) -> N
                 stack.enter_context(socket.create_connection(("127.0.0.1", server.port)))
             server.wait(lambda: server.ask("GET", "/ping")[0] == 503)
         server.wait(lambda: server.ask("GET", "/ping")[0] == 200)
-
-
-def test_the_last_traces_and_metrics_delay_the_end_for_seconds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "10")
-    monkeypatch.delenv("OTEL_EXPORTER_OTLP_TIMEOUT")
-    app._configure_telemetry()
-    assert 2 * int(os.environ["OTEL_EXPORTER_OTLP_TIMEOUT"]) < STOP_S / 2

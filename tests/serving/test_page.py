@@ -78,17 +78,3 @@ def test_a_picture_is_shown_and_runs_nothing(lines: Lines, page: Page) -> None:
         expect(page.locator("#answer pre")).to_have_text("* a low-pass\n.end")
         assert page.title() == "line"
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
-
-
-@pytest.mark.slow
-def test_a_token_unlocks_the_page(lines: Lines, page: Page, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("correct-horse-battery", encoding="utf-8")
-    with serving(lines, "--token-file", str(token)) as server:
-        page.goto(f"http://127.0.0.1:{server.port}/")
-        expect(page.locator("#about")).to_contain_text("send the token")
-        page.fill("#token", "correct-horse-battery")
-        page.locator("#token").blur()
-        expect(page.locator("h1")).to_have_text("line")
-        page.click("#send")
-        expect(page.locator("#answer .answer")).to_have_text("2")

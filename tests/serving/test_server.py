@@ -215,22 +215,6 @@ def test_headers(server: Server, headers: dict, status: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content_type", "status"),
-    [
-        ("application/json", 200),
-        ("application/json; charset=UTF-8", 200),
-        ("application/json; charset=latin-1", 415),
-        ("application/octet-stream", 200),
-        ("text/csv", 415),
-    ],
-)
-def test_tensors_are_json_in_utf8(server: Server, content_type: str, status: int) -> None:
-    body = {"inputs": [{"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}]}
-    path = "/v2/models/line/infer"
-    assert server.ask("POST", path, json.dumps(body), content_type=content_type)[0] == status
-
-
-@pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/", 200),

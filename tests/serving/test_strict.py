@@ -121,6 +121,17 @@ def test_an_empty_cell_in_csv_is_none_where_its_column_is_optional() -> None:
         parse_body(b"x,order,kind\n1,,\n,5,a\n", "text/csv", signature, 1024)
 
 
+@pytest.mark.parametrize("name", ["Body", "text"])
+@pytest.mark.parametrize(
+    "layout", ['{{"inputs": {{"{}": ["a"]}}}}', '{{"instances": [{{"{}": "a"}}]}}']
+)
+def test_json_may_call_a_column_as_the_user_s_file_does(layout: str, name: str) -> None:
+    signature = Signature((Field("text", "string"),), (Field("label", "string"),))
+    body = layout.format(name).encode()
+    request = parse_body(body, "application/json", signature, 4, {"text": "Body"})
+    assert request.columns == {"text": ["a"]}
+
+
 @pytest.mark.parametrize(
     "text", [b'"\\ud800"', b'"\\udc00\\ud800"', b'{"\\udfff": 1}', b'"\\uD83D \\uDE00"']
 )

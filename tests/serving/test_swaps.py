@@ -4,8 +4,6 @@ import json
 import os
 import shutil
 import signal
-from contextlib import closing
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
@@ -30,24 +28,6 @@ def test_hot_swaps_under_load(lines: Lines) -> None:
     load = swaps(lines, 10)
     assert set(load.statuses) == {200}
     assert (load.mixed, load.broken, load.versions) == (0, 0, {"1", "2"})
-
-
-def test_a_version_that_was_replaced_while_the_body_came_does_not_pass_for_the_new_one(
-    lines: Lines,
-) -> None:
-    tensor = {"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}
-    body = json.dumps({"inputs": [tensor]}).encode()
-    with (
-        serving(lines, "--limit", "poll_s=0.2") as server,
-        closing(HTTPConnection("127.0.0.1", server.port, timeout=600)) as connection,
-    ):
-        connection.putrequest("POST", "/v2/models/line/versions/1/infer")
-        connection.putheader("content-length", str(len(body)))
-        connection.endheaders(body[:1])
-        lines.champion("2")
-        server.wait(lambda: read_version(server) == "2")
-        connection.send(body[1:])
-        assert connection.getresponse().status == 404
 
 
 def test_an_alias_that_was_moved_or_deleted_by_hand_is_not_followed(lines: Lines) -> None:

@@ -16,7 +16,7 @@ from tests.support.file_server import serve_folder
 from tests.support.loopback import run_server
 from tests.support.postgres import Server, started
 from tests.support.s3_server import serve_bucket
-from tests.support.small_sources import CSV, read_source
+from tests.support.small_sources import CSV
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
@@ -111,20 +111,6 @@ def test_a_query_is_known_by_count_and_digest_of_its_rows(database: Server) -> N
     assert ask(address) != before
     database.execute("UPDATE tickets SET label = 'x' WHERE id = 1")
     assert ask(address) == before
-
-
-@pytest.mark.service
-def test_bytes_have_one_digest_and_become_no_text(database: Server) -> None:
-    database.execute("DELETE FROM tickets; INSERT INTO tickets VALUES (1, 'a', 'x')")
-    address = f"{database.uri}#{QUERY.replace('label', 'label::bytea AS label')}"
-    before = ask(address)
-    assert ask(address) == before
-    with pytest.raises(DataError, match=r"row 1: column 'label': .* a memoryview \(b'x'\)"):
-        read_source(address)
-    not_a_number = address.replace("label::bytea", "'NaN'::numeric")
-    assert read_source(not_a_number).values == [("a", None)]
-    database.execute("UPDATE tickets SET label = 'y' WHERE id = 1")
-    assert ask(address) != before
 
 
 @pytest.mark.service

@@ -24,7 +24,6 @@ from plumbline.contract.errors import (
     RegistryError,
 )
 from plumbline.contract.loading import load_task
-from plumbline.contract.params import Champion
 from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
@@ -398,29 +397,6 @@ def test_measurements_hold_for_what_was_measured_alone(
     assert restore(gather(other, task), task) is None
 
 
-@pytest.mark.parametrize(
-    "put",
-    [
-        lambda path: path.write_text("no folder"),
-        lambda path: path.symlink_to("/nowhere/at/all"),
-        lambda path: path.symlink_to(layout.MODELS.resolve()),
-    ],
-)
-def test_an_evaluation_stands_where_its_measurements_cannot_be_kept(
-    put: Callable[[Path], None],
-    checkout: Path,
-    params: TextParams,
-    task: Task,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    shutil.rmtree(layout.MEASURED)
-    put(layout.MEASURED)
-    with steps.show_steps("evaluate"):
-        evaluate(params, task)
-    assert capsys.readouterr().out.count(f"nothing is kept in {layout.MEASURED}: ") == 1
-    assert document.read_evidence(params)["verdict"] == "promote"
-
-
 def test_another_pin_seed_or_slice_is_another_measurement(
     checkout: Path, params: TextParams, task: Task
 ) -> None:
@@ -434,24 +410,6 @@ def test_another_pin_seed_or_slice_is_another_measurement(
         {"candidates": params.candidates | {"good": linear}},
     ):
         assert restore(gather(other.model_copy(update=change), task), task) is None
-
-
-def test_a_key_of_a_task_is_no_limit_because_its_name_begins_like_one(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    class OwnParams(TextParams):
-        cards: int
-
-    other = OwnParams.model_construct(**dict(loosen(params)), cards=1)
-    assert restore(gather(other, task), task) is None
-
-
-def test_another_winner_has_other_forms_which_nobody_measured(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    path = layout.MEASURED / "facts.json"
-    write_json(path, document.seal_evidence(read_json(path) | {"winner": "fair"}))
-    assert restore(gather(loosen(params), task), task) is None
 
 
 def test_a_policy_that_changed_since_a_look_is_said_beside_the_verdict(
@@ -652,51 +610,6 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
     assert {"test_split", "champion"} & set(failed_gates()) == {"champion"}
 
 
-@pytest.mark.slow
-def test_who_drops_the_test_rows_that_it_loses_is_not_promoted(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    loose = limit(params, max_test_changes=0.2)
-    add_bundle(task, "good", 10)
-    evaluate(loose, task)
-    register(loose, task)  # first_champion: true
-    add_bundle(task, "good", 9)
-    rows = read_rows(layout.EXAMPLES, "test")
-    numbers = rows["id"].str[1:].astype(int)
-    is_lost = (numbers % 9 == 0) & (numbers % 10 > 0)
-    write_rows(layout.EXAMPLES, "test", rows[~is_lost])
-    renew_manifest(task)
-
-    evaluate(loose, task)
-
-    evidence = document.read_evidence(loose)
-    assert evidence["changes"]["data"]["test_rows"] == {"gone": 20, "relabelled": [], "new": []}
-    assert evidence["comparison"]["low"] > 0
-    assert {"test_split", "champion"} & set(failed_gates()) == {"champion"}
-    (gate,) = [gate for gate in evidence["gates"] if gate["name"] == "champion"]
-    assert gate["reason"].endswith(
-        "; on the champion's own 200 rows, 20 of which are gone and count as lost, "
-        "good gains -0.0100"
-    )
-    verify_evidence(evidence, loose, task)  # as register does
-
-
-def test_a_leader_that_is_not_significantly_better_leaves_it_to_the_simple_one(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    add_bundle(task, "fair", 13)
-    simple = limit(params, simple_candidate="fair")
-    evaluate(simple, task)
-    evidence = read_json(layout.EVIDENCE)
-    assert (evidence["verdict"], evidence["winner"], failed_gates()) == ("promote", "fair", [])
-    assert evidence["ranking"] == ["good", "fair"]
-    why = "not significantly, so fair is the winner"
-    assert why in evidence["choice"]["reason"]
-    assert why in layout.REPORT.read_text(encoding="utf-8")
-    baselines = next(gate for gate in evidence["gates"] if gate["name"] == "baselines")
-    assert why in baselines["reason"]
-
-
 COSTS = {"refund": {"login": 3.0}}  # the error that these models make
 
 
@@ -729,28 +642,6 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     verify_evidence(evidence, chosen, task)
     evaluate(chosen, configured)
     assert document.read_evidence(chosen)["looks"]["number"] == 2
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("cost", "adds_up"), [(3.0, True), (4.0, False)])
-def test_losses_by_a_metric_add_up_where_all_that_decides_it_is_the_same(
-    cost: float, adds_up: bool, checkout: Path, params: TextParams, task: Task
-) -> None:
-    first = limit(
-        params,
-        metric="expected_cost",
-        costs=COSTS,
-        max_detectable_difference=1.0,
-        champion=Champion(policy="not-worse", margin=0.5),
-    )
-    evaluate(first, task.configure(first))
-    register(first, task.configure(first))
-    add_bundle(task, "good", 40)
-    second = limit(first, costs={"refund": {"login": cost}})
-    evaluate(second, task.configure(second))
-    evidence = document.read_evidence(second)
-    gate = next(gate for gate in evidence["gates"] if gate["name"] == "champion")
-    assert ("no evidence of the champion by this metric" not in gate["reason"]) == adds_up
 
 
 def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
@@ -810,30 +701,3 @@ def test_a_seed_that_changed_or_is_missing_is_named(
     shutil.rmtree("models/good.seeds/8")
     with pytest.raises(PlumblineError, match=r"good\.seeds/8: there is no bundle\.json"):
         evaluate(seeded, task)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("wrong_every", "verdict"), [((5, 40, 300), "keep"), ((38, 40, 42), "promote")]
-)
-def test_a_gain_is_compared_with_what_seeds_make(
-    checkout: Path, params: TextParams, task: Task, wrong_every: tuple[int, ...], verdict: str
-) -> None:
-    """The seed that ships is as good in both; only the spread differs."""
-    add_bundle(task, "good", 6)
-    evaluate(params, task)
-    register(params, task)  # first_champion: true
-    seeded = add_seeds(task, params, *wrong_every)
-    evaluate(seeded, task)
-    evidence = document.read_evidence(seeded)
-    assert evidence["candidates"]["good"]["test"]["accuracy"] == pytest.approx(0.975, abs=0.01)
-    assert evidence["verdict"] == verdict
-    assert failed_gates() == ([] if verdict == "promote" else ["champion"])
-    seeds = evidence["comparison"]["seeds"]
-    assert seeds["num_seeds"] == 3
-    low, difference = evidence["comparison"]["low"], evidence["comparison"]["difference"]
-    assert difference - low >= seeds["reach"]
-    register(seeded, task)
-    median = evidence["candidates"]["good"]["seeds"]["bundle"]
-    registered = promotion.read_history("ticket-router")[-1].bundle
-    assert (median, registered) == ("good.seeds/8", bundle.digest(Path("models") / median))

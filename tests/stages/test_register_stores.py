@@ -66,16 +66,6 @@ def test_what_a_server_did_without_an_answer_is_not_done_twice(
     assert len(keys) == len(set(keys))
 
 
-def test_a_package_that_an_object_store_keeps_in_other_bytes_is_not_registered(
-    bucket: FaultyProxy, line_task: tuple[Params, Task]
-) -> None:
-    leave_line(*line_task, 2.0)
-    bucket.fail_at(1, "changed", "bundle/predictor.py")
-    assert "predictor.py" in register_under_fault(*line_task)
-    assert bucket.is_met
-    require_healed(bucket, line_task)
-
-
 @pytest.mark.parametrize("fault", ["busy", "lost"])
 def test_an_object_store_that_fails_at_any_request_gets_one_version(
     fault: Fault, bucket: FaultyProxy, line_task: tuple[Params, Task]

@@ -1,10 +1,8 @@
 """train leaves a sealed bundle or the one that was there, and learns from accepted data only."""
 
 import shutil
-import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import pandas as pd
 import pytest
@@ -13,7 +11,7 @@ import torch
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError, RejectedError
-from plumbline.contract.params import Params, SeededConfig
+from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_hardware
@@ -69,28 +67,6 @@ def test_a_closed_form_is_published_by_the_first_process_alone(
     monkeypatch.setenv("RANK", "0")
     train(*accepted, "closed")
     assert list(list_digests()) == ["closed"]
-
-
-class SeededClosedForm(SeededConfig):
-    """A candidate of one's own that is solved, and drawn with several seeds."""
-
-    kind: Literal["least_squares"] = "least_squares"
-
-
-def test_a_closed_form_with_seeds_loads_nothing_that_trains(
-    accepted: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    params, task = accepted
-    own = {"closed": SeededClosedForm(seeds=3)}
-    monkeypatch.delattr("plumbline.training.fitting", raising=False)
-    monkeypatch.setitem(sys.modules, "plumbline.training.fitting", None)
-    train(params.model_copy(update={"candidates": own}), task, "closed")
-    seeds = sorted(path.name for path in (layout.MODELS / "closed.seeds").iterdir())
-    assert seeds == sorted(
-        f"{params.seed + number}{end}"
-        for number in (1, 2)
-        for end in ("", ".csv", ".hardware.json")
-    )
 
 
 def test_a_failure_leaves_the_bundle_that_was_there(

@@ -31,23 +31,11 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A clean source of 500 rows and two classes in a fresh folder, which is the cwd."""
     monkeypatch.chdir(tmp_path)
     rows = [
-        f"the {adjective} {noun} looks {word} {ending},{label}"
+        f"the {adjective} {noun} looks {word} today,{label}"
         for label, words in TOPICS.items()
         for word in words
-        for adjective in [
-            "old",
-            "new",
-            "big",
-            "fine",
-            "odd",
-            "tall",
-            "wide",
-            "calm",
-            "warm",
-            "cold",
-        ]
+        for adjective in ADJECTIVES
         for noun in ("house", "boat", "lamp", "road", "tree")
-        for ending in ["today"]
     ]
     path = tmp_path / "raw.csv"
     path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")

@@ -154,25 +154,6 @@ def test_a_first_object_may_lack_what_others_have(folder: Path) -> None:
     assert read_bytes(lines, folder, "a.jsonl").values == [(None, "a"), ("hi", "b")]
 
 
-def build_class_features(label: Any) -> dict[bytes, bytes]:
-    """Build what the datasets library keeps in the schema of a file."""
-    features = {"text": {"dtype": "string", "_type": "Value"}, "label": label}
-    return {b"huggingface": json.dumps({"info": {"features": features}}).encode()}
-
-
-@pytest.mark.parametrize("name", ["a.parquet", "a.arrow"])
-def test_numbered_classes_get_the_names_that_the_file_has(folder: Path, name: str) -> None:
-    feature = {"names": ["praise", "complaint"], "_type": "ClassLabel"}
-    table = pa.table({"text": ["x", "y", "z"], "label": [1, 0, -1]})
-    table = table.replace_schema_metadata(build_class_features(feature))
-    if name == "a.parquet":
-        pq.write_table(table, folder / name)
-    else:
-        with pa.ipc.new_stream(str(folder / name), table.schema) as stream:
-            stream.write_table(table)
-    assert read_source(name).values == [("x", "complaint"), ("y", "praise"), ("z", None)]
-
-
 def test_a_pattern_passes_over_marks_and_parts_without_a_byte(folder: Path) -> None:
     (folder / "out").mkdir()
     (folder / "out/_SUCCESS").touch()

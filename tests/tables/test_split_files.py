@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.dirty_texts import make_values
 from tests.support.small_sources import CSV
-from tests.support.small_texts import write_examples
 
 from plumbline.contract import layout
 from plumbline.contract.errors import DataError
@@ -18,10 +16,7 @@ from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import (
-    count_rows,
-    has_label_sets,
     read_batches,
-    read_rows,
     read_split,
 )
 from plumbline.tasks.text_classification.params import TextParams
@@ -86,13 +81,6 @@ def test_a_training_gets_no_file_of_the_test_split(examples: Path, tmp_path: Pat
         read_split(target, "test")
 
 
-def test_a_split_without_rows_has_its_columns(tmp_path: Path) -> None:
-    empty = pa.table({"id": pa.array([], pa.string()), "label_set": pa.array([], pa.string())})
-    write_split(tmp_path, "test", empty)
-    assert read_split(tmp_path, "test").schema == empty.schema
-    assert has_label_sets(tmp_path, "test")
-
-
 def test_a_split_that_is_written_again_leaves_no_file_of_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,16 +92,3 @@ def test_a_split_that_is_written_again_leaves_no_file_of_before(
     names = [*(f"train.{number:05}.parquet" for number in range(4)), "test.00000.parquet"]
     assert list_names(tmp_path) == sorted(names)
     assert read_split(tmp_path, "train").equals(rows)
-
-
-def test_chosen_rows_are_those_of_the_whole_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(split_files, "FILE_ROWS", 30)
-    write_examples(tmp_path / "examples")
-    whole = read_split(tmp_path / "examples", "train")
-    assert count_rows(tmp_path / "examples", "train") == len(whole) == 112
-    numbers = np.random.default_rng(0).permutation(112)[:30].tolist()
-    assert read_rows(tmp_path / "examples", "train", numbers).equals(whole.take(numbers))
-    texts = read_rows(tmp_path / "examples", "train", [111, 0, 5], ["text"])
-    assert texts["text"].to_pylist() == [whole["text"][row].as_py() for row in (111, 0, 5)]

@@ -1,7 +1,6 @@
 """A store that is away, refuses, or loses what it had: no stage fails, and nothing is lost."""
 
 import logging
-import time
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,13 @@ from tests.support.tracked_runs import (
 from plumbline.contract.params import Params, StrictModel
 from plumbline.contract.task import Task
 from plumbline.entrypoint import run_tracked
-from plumbline.process.checkout_lock import RUN_ID
-from plumbline.tracking import delivery, mlflow_client, records
+from plumbline.tracking import delivery, mlflow_client
 from plumbline.tracking.records import RunFacts
 from plumbline.tracking.stage_runs import track_stage
 
 AWAY = "http://127.0.0.1:9"
 SECRET = "hunter2"  # noqa: S105  to look for it in the store
 QUERY = "SELECT text FROM t"
-UNREADABLE = "/proc/self/mem"  # its first byte is no memory: an I/O error, for root too
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
 
@@ -138,35 +135,6 @@ def test_an_address_that_cannot_be_used_is_a_problem_without_its_password(
     assert SECRET not in caplog.text
 
 
-def test_what_cannot_be_recorded_of_a_run_does_not_end_the_stage(
-    tracked_line: tuple[Params, Task],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """A record is of another release, the locks cannot be read, and nor can what a stage wrote."""
-    params, _ = tracked_line
-
-    def describe_table(status: str) -> RunFacts:
-        facts = RunFacts()
-        if status == "FINISHED":
-            facts.add_file(Path("table"))
-        return facts
-
-    with caplog.at_level(logging.WARNING):
-        records.FOLDER.mkdir(parents=True)
-        (records.FOLDER / "ingest.json").write_text("{}", encoding="utf-8")
-        log_run(params, "ingest")
-        assert "ingest.json: not a record of a stage; remove it" in caplog.text
-        (records.FOLDER / "ingest.json").unlink()
-        Path("requirements.lock").symlink_to(UNREADABLE)
-        log_run(params, "ingest")
-        Path("requirements.lock").unlink()
-        Path("table").symlink_to(UNREADABLE)
-        with track_stage(params, "ingest", None, describe_table):
-            pass
-    assert caplog.text.count("Input/output error") == 2
-
-
 @pytest.mark.parametrize("content", [b"no database " * 1000, b"SQLite format 3\0" + b"\1" * 9000])
 def test_a_store_that_is_no_database_stops_nothing_and_is_named(
     content: bytes, tracked_line: tuple[Params, Task], caplog: pytest.LogCaptureFixture
@@ -176,20 +144,6 @@ def test_a_store_that_is_no_database_stops_nothing_and_is_named(
         log_run(tracked_line[0], "ingest", metrics={"rows": 1})
     assert "1 run waits" in caplog.text
     assert "not a database" in caplog.text or "malformed" in caplog.text
-
-
-def test_a_run_that_waits_warns_once(
-    tracked_line: tuple[Params, Task],
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", AWAY)
-    monkeypatch.setattr(delivery, "PAUSE_S", 0.05)
-    monkeypatch.setenv(RUN_ID, "a run")
-    with caplog.at_level(logging.WARNING), delivery.deliver_meanwhile():
-        log_run(tracked_line[0], "ingest")
-        time.sleep(0.5)
-    assert caplog.text.count("1 run waits") == 1
 
 
 def test_a_copy_for_an_experiment_tells_its_story_before_it_is_removed(

@@ -1,4 +1,4 @@
-"""MLflow's API answers the questions of docs/reference/mlflow.md, on every kind of store."""
+"""MLflow's API answers the questions of docs/reference/mlflow.md."""
 
 import re
 import shutil
@@ -6,21 +6,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT
-from tests.support.evidence import leave_winner
-from tests.support.loopback import find_free_port
-from tests.support.mlflow_server import run_mlflow_server
-from tests.support.postgres import started
 from tests.support.serving.lines import Lines
-from tests.support.tracked_runs import follow_curve, write_curve
 
 from plumbline.contract import layout
-from plumbline.contract.params import Params
-from plumbline.contract.task import Task
-from plumbline.entrypoint import run_tracked
 from plumbline.process.files import read_json
 from plumbline.registry.model_versions import CUT
-from plumbline.tracking import delivery, mlflow_client
-from plumbline.tracking.stage_runs import track_stage
+from plumbline.tracking import mlflow_client
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
@@ -88,50 +79,3 @@ def test_a_version_says_what_it_is(told: Path) -> None:
     assert metrics["gate/floor"] == 1.0
     card = Path(model.artifact_location.removeprefix("file://")) / layout.MODEL_CARD.name
     assert card.read_text(encoding="utf-8").startswith(version.description.removesuffix(CUT))
-
-
-@pytest.mark.slow
-@pytest.mark.service
-def test_on_a_server_with_postgresql_that_is_stopped_and_started_nothing_is_lost(
-    line_task: tuple[Params, Task],
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    params, task = line_task
-    folder = tmp_path_factory.mktemp("server")
-    port = find_free_port()
-    with started() as store:
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{port}")
-        monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", store.uri)
-        rows = [f"{epoch},{1 / epoch}\n" for epoch in range(1, 11)]
-        with run_mlflow_server(folder, store.uri, port):
-            run_tracked("ingest", params, task)
-            write_curve("".join(["epoch,train/loss\n", *rows]))
-            with track_stage(params, "train", "gradient", follow_curve):
-                assert delivery.deliver().problem is None
-        # The server is away: training goes on.
-        with track_stage(params, "control", "closed", follow_curve):
-            pass
-        report = delivery.deliver()
-        assert report.problem is not None
-        assert report.num_waiting >= 1
-        with run_mlflow_server(folder, store.uri, port):
-            weights = {"slope": 2.0, "intercept": 1.0}
-            golden = {"inputs": {"x": [0.0, 1.0]}, "params": {}, "outputs": {"y": [1.0, 3.0]}}
-            leave_winner(params, task, weights, golden)
-            run_tracked("register", params, task)
-            report = delivery.deliver()
-            assert (report.num_waiting, report.problem) == (0, None)
-            client = mlflow_client.connect()
-            experiment = client.get_experiment_by_name("line").experiment_id
-            runs = {run.info.run_name: run for run in client.search_runs([experiment])}
-            assert {run.info.status for run in runs.values()} == {"FINISHED"}
-            for name in ("train gradient", "control closed"):
-                history = client.get_metric_history(runs[name].info.run_id, "train/loss")
-                points = [(point.step, point.value) for point in history]
-                assert points == [(epoch, 1 / epoch) for epoch in range(1, 11)]
-            answers = ask(capsys)
-    assert "good: line 1" in answers
-    assert [line for line in answers if line.startswith("data: line")]
-    assert [line for line in answers if line.startswith("stage: register FINISHED")]

@@ -189,27 +189,6 @@ def test_a_stage_at_work_is_running_and_its_curve_grows(
     assert [status for _, status in list_names()] == ["FINISHED", "FINISHED"]
 
 
-def test_a_training_shows_its_epochs_while_it_goes_on(
-    tracked_line: tuple[Params, Task], waited: None
-) -> None:
-    params, task = tracked_line
-    prepare(params, task)
-    seen = []
-    write = records.RunRecord.write
-
-    def look(record: records.RunRecord, status: str, facts: RunFacts, error: str = "") -> None:
-        seen.append((status, len(facts.epochs)))
-        write(record, status, facts, error)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(records.RunRecord, "write", look)
-        run_tracked("train", params, task, "gradient")
-    epochs = [count for status, count in seen if status == RUNNING]
-    assert len(epochs) > 2
-    assert epochs == sorted(epochs)
-    assert seen[-1] == ("FINISHED", epochs[-1])
-
-
 def test_a_stage_that_was_killed_is_killed_in_mlflow_and_goes_on_in_the_same_run(
     tracked_line: tuple[Params, Task],
 ) -> None:

@@ -5,44 +5,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, text
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 from tests.support.faulty_proxy import run_proxy
 
-from plumbline.contract.errors import PlumblineError, RegistryError
+from plumbline.contract.errors import RegistryError
 from plumbline.registry import journal, local_files, model_versions
 from plumbline.registry.reader.addresses import parse_address
 from plumbline.registry.reader.stores import connect_store
-from plumbline.tracking.store_errors import is_store_error, shorten_error
 
 REMEDY = "another process writes to it, or was stopped while it did; wait for that process, or end"
-
-
-class Base(DeclarativeBase):
-    pass
-
-
-class Row(Base):
-    __tablename__ = "rows"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    value: Mapped[str]
-
-
-def test_a_full_disk_is_named_where_sqlalchemy_advises_first() -> None:
-    engine = create_engine("sqlite://")
-    Base.metadata.create_all(engine)
-    with Session(engine) as session:
-        session.execute(text("PRAGMA max_page_count = 3"))
-        session.add(Row(value="x" * 100_000))
-        with pytest.raises(OperationalError) as full:
-            session.query(Row).all()
-    assert str(full.value).startswith("(raised as a result of Query-invoked autoflush")
-    assert "database or disk is full" in shorten_error(full.value)
-    assert is_store_error(full.value)
-    assert shorten_error(ValueError("")) == "ValueError"
-    assert not is_store_error(ValueError(""))
-    assert not is_store_error(PlumblineError(""))
 
 
 @pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries

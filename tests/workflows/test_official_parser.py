@@ -41,19 +41,6 @@ def test_every_variable_and_secret_is_on_the_page_of_github() -> None:
     assert [name for name in sorted(named) if f"`{name}`" not in page] == []
 
 
-def test_the_region_of_the_variable_is_that_of_aws_s_library() -> None:
-    session = pytest.importorskip("botocore.session")
-    job = YAML(typ="safe").load((ROOT / ".github/workflows/retrain.yml").read_text())["jobs"]
-    for variables, region in (({"AWS_REGION": "eu-central-1"}, "eu-central-1"), ({}, "us-east-1")):
-        known = {"secrets": {}, "vars": variables}
-        environment = fill(job["train"]["env"], known, is_fine=True)
-        with pytest.MonkeyPatch.context() as patch:
-            for key, value in environment.items():
-                patch.setenv(key, value)
-            client = session.Session().create_client("s3")
-        assert client.meta.region_name == region
-
-
 def test_what_starts_no_training_cancels_none_that_waits() -> None:
     """What may run for hours waits for what may, and a run that does nothing for nobody."""
     workflow = YAML(typ="safe").load((ROOT / ".github/workflows/retrain.yml").read_text())
