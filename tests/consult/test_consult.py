@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 from tests.support.checkouts import get_clean_environment
-from tests.support.consulting.bundles import MEASURING, write_policy
+from tests.support.consulting.bundles import write_policy
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
+from tests.support.racing import TASK
 from tests.support.small_answers import file_params
 from tests.support.task_examples import write_examples
 from typer.testing import CliRunner, Result
@@ -170,9 +171,9 @@ def test_an_agent_of_the_policy_is_missing(desk: Desk) -> None:
 def test_a_model_that_is_not_a_policy(desk: Desk) -> None:
     other = desk.folder / "other"
     other.mkdir()
-    bundle.seal(other, MEASURING, "small")
+    bundle.seal(other, TASK, "small")
     result = desk.run("consult", "other", "agents.yaml", QUESTION)
-    assert "other: not a policy: it takes text and answers label" in str(result.exception)
+    assert "other: not a policy: it takes x and answers y" in str(result.exception)
 
 
 def test_a_policy_that_is_not_there(desk: Desk) -> None:

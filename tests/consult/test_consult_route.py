@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.consulting.bundles import MEASURING, POLICY, build_config
+from tests.support.consulting.bundles import POLICY, build_config
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
 from tests.support.made_once import make_once
@@ -27,28 +27,24 @@ CHAMPION = "models:/policy@champion"
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lines:
-    """A registry with two champions: a policy over three agents, and a model that is none."""
-    return Lines(make_once(tmp_path_factory, worker_id, "registered-policy", register_champions))
+    """A registry with a champion, a policy over three agents."""
+    return Lines(make_once(tmp_path_factory, worker_id, "registered-policy", register_champion))
 
 
-def register_champions(folder: Path) -> None:
+def register_champion(folder: Path) -> None:
     config = build_config(["a", "b", "c"], 2, "number", 100.0)
     outputs = {"ask": ["b"], "answer": ["1"], "confidence": [1.0]}
     votes = {"votes": [[{"answer": "1", "share": 1.0}]]}
     with pytest.MonkeyPatch.context() as patch, Lines(folder).here():
         _, line = line_task(patch)
-        for name, model, weights, answer in (
-            ("policy", POLICY, config, outputs | votes),
-            ("measuring", MEASURING, {}, {"label": ["2"]}),
-        ):
-            task = replace(
-                line,
-                signature=model.signature,
-                example=model.example,
-                faulty={},
-                predictor=model.predictor,
-            )
-            register_other(name, task, weights, answer, "config.json")
+        task = replace(
+            line,
+            signature=POLICY.signature,
+            example=POLICY.example,
+            faulty={},
+            predictor=POLICY.predictor,
+        )
+        register_other("policy", task, config, outputs | votes, "config.json")
 
 
 @pytest.fixture(scope="module")
@@ -169,20 +165,12 @@ def test_the_route_is_described(server: Server) -> None:
     assert schema["required"] == ["question"]
 
 
-@pytest.mark.parametrize(
-    ("names", "uri", "words"),
-    [
-        ("ab", CHAMPION, "the policy may ask for c; describe them there"),
-    ],
-)
-def test_a_server_that_cannot_consult_does_not_start(
-    registry: Lines, chat: ChatServer, names: str, uri: str, words: str
-) -> None:
-    path = write_agents(registry.folder, chat, *names)
-    options = ["--agents", str(path)]
-    with serving(registry, *options, uri=uri, ready=False, CHAT_KEY=KEY) as server:
+def test_a_server_that_cannot_consult_does_not_start(registry: Lines, chat: ChatServer) -> None:
+    options = ["--agents", str(write_agents(registry.folder, chat, "a", "b"))]
+    with serving(registry, *options, uri=CHAMPION, ready=False, CHAT_KEY=KEY) as server:
         assert server.process.wait(timeout=600) != 0
-        assert words in server.log.read_text()
+        said = server.log.read_text()
+    assert "the policy may ask for c; describe them there" in said
 
 
 def test_a_worker_that_cannot_read_the_agents_later_does_not_stop_the_server(

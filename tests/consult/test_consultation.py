@@ -14,7 +14,7 @@ from tests.support.consulting.questions import (
     describe_endpoint,
 )
 
-from plumbline_consult.course import Question, is_for_all
+from plumbline_consult.course import Question
 
 
 @pytest.fixture
@@ -25,16 +25,6 @@ def chat() -> Iterator[ChatServer]:
 
 def list_agents(chat: ChatServer, *models: str, **more: object) -> dict[str, dict[str, object]]:
     return {f"agent-{model}": describe_endpoint(chat.url, model, **more) for model in models}
-
-
-def test_the_policy_decides_whom_to_ask_and_when_to_stop(chat: ChatServer, tmp_path: Path) -> None:
-    chat.scripts |= {"b": ["say it is 42."], "c": ["say 42"], "d": ["say 42"]}
-    chat.scripts["a"] = ["say 41"]
-    file = build_file(list_agents(chat, "a", "b", "c", "d"))
-    result = consult_once(file, tmp_path)
-    assert [outcome.agent for outcome in result.outcomes] == ["agent-a", "agent-b", "agent-c"]
-    assert (result.decision.answer, result.ending, chat.count("d")) == ("42", "decided", 0)
-    assert result.decision.confidence == pytest.approx(2 / 3)
 
 
 def test_the_money_adds_up(chat: ChatServer, tmp_path: Path) -> None:
@@ -128,12 +118,3 @@ def test_after_the_deadline_nothing_is_sent_and_records_name_every_agent(
     result = consult_once(file, tmp_path)
     assert (result.ending, chat.count("b")) == ("deadline", 0)
     assert [outcome.status for outcome in result.outcomes] == ["timeout", "timeout"]
-
-
-def test_the_share_depends_on_the_question_alone() -> None:
-    questions = [Question(str(number), "") for number in range(2000)]
-    chosen = [is_for_all(question, 0.1) for question in questions]
-    assert chosen == [is_for_all(question, 0.1) for question in questions]
-    assert 120 < sum(chosen) < 290
-    assert not any(is_for_all(question, 0.0) for question in questions)
-    assert all(is_for_all(question, 1.0) for question in questions)

@@ -7,7 +7,7 @@ import pytest
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import build_file, describe_endpoint
 
-from plumbline_consult.calling import FIRST_WAIT_S, AgentOutcome, choose_wait, close_team, open_team
+from plumbline_consult.calling import AgentOutcome, close_team, open_team
 
 
 @pytest.fixture
@@ -50,11 +50,3 @@ def test_retry_after_is_the_least_that_is_waited(chat: ChatServer) -> None:
     outcome = ask(chat, "status 429 1", "say 42")
     assert outcome.answer == "42"
     assert outcome.seconds >= 1.0
-
-
-def test_jitter_is_full_and_grows() -> None:
-    for number in (1, 2, 3):
-        longest = FIRST_WAIT_S * 2 ** (number - 1)
-        waits = [choose_wait(number, 0.0) for _ in range(500)]
-        assert 0 <= min(waits) < 0.1 * longest
-        assert 0.9 * longest < max(waits) <= longest

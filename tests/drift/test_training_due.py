@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.support.checkouts import Checkout
 
-from plumbline.contract.params import Retrain
 from plumbline.drift.training_due import judge_due
 from plumbline.registry.journal import START, Entry
 
@@ -45,12 +44,6 @@ def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
 def test_where_nothing_was_trained_training_is_due() -> None:
     found = judge_due([], 3650, NOW)
     assert (found.is_due, found.last) == (True, START)
-
-
-def test_params_without_the_key_are_written_without_it() -> None:
-    limits = {"per_day": 1}
-    assert Retrain(**limits).model_dump(mode="json") == limits
-    assert Retrain(**limits, every_days=7).model_dump()["every_days"] == 7
 
 
 def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:

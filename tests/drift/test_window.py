@@ -93,11 +93,3 @@ def test_a_log_is_the_same_however_it_is_written(
     assert len(digest) == 12
     assert digest != window.digest_log(".")
     assert window.digest_log("rows.csv") is None
-
-
-def test_logs_in_a_bucket_are_told_apart_by_their_addresses(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    with serve_bucket("logs", monkeypatch):
-        digests = [window.digest_log(f"s3://logs/{name}") for name in ("a", "a/", "b")]
-    assert digests[0] == digests[1] != digests[2]

@@ -100,15 +100,6 @@ def test_requests_are_logged_looked_at_recorded_and_training_is_asked_for_once(
     assert len({read and read[1] for read, _ in checks}) == 1
 
 
-def test_a_file_and_another_log_hide_no_rows_of_a_log(trained: Checkout, tmp_path: Path) -> None:
-    for seed, name in ((7, "a"), (8, "b")):
-        serve_and_ask(trained, tmp_path / name, rows(seed, 0.0))
-    stable = write(tmp_path / "stable.csv", rows(9, 0.0))
-    for source in (stable, str(tmp_path / "a"), str(tmp_path / "b")):
-        said = trained.run("plumbline", "drift", source, "--record").stdout
-        assert said.startswith("stable")
-
-
 def serve_and_ask(trained: Checkout, log: Path, asked: list[dict[str, str]]) -> None:
     with serving(
         Lines(trained.path), "--log-folder", str(log), uri="models:/ticket-router@champion"

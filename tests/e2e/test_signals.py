@@ -149,20 +149,3 @@ def test_http_answers_as_the_bundle(
         routes = json.loads(server.ask("GET", "/openapi.json")[2])["paths"]
         asking = routes["/invocations"]["post"]["requestBody"]["content"]["application/json"]
         assert post(**asking["example"])[0] == 200
-
-
-def test_drift_of_signals_is_seen(ran: Checkout) -> None:
-    rows = pd.read_parquet(ran.path / "reports/reference.parquet")[
-        ["input.signal", "input.frequency_hz"]
-    ]
-    rows.columns = ["signal", "frequency_hz"]
-    many = pd.concat([rows] * (1 + 200 // len(rows)), ignore_index=True)
-    many.to_parquet(ran.path / "same.parquet")
-    assert ran.run("plumbline", "drift", "same.parquet").stdout.startswith("stable")
-    many.assign(signal=many["signal"].map(lambda signal: signal + 0.5)).to_parquet(
-        ran.path / "moved.parquet"
-    )
-    assert (
-        "input.signal mean (values)"
-        in ran.run("plumbline", "drift", "moved.parquet", code=30).stdout
-    )

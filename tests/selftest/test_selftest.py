@@ -143,16 +143,6 @@ def test_false_promotions_and_false_refusals_are_counted(
     assert "a missed one; a refused one" in message
 
 
-def test_a_sound_model_that_is_promoted_though_it_is_worse_is_missed(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    worse = Outcome("a second step", True, "keep", "champion", "promote", (), False)
-    code, printed, _ = show([worse], capsys, monkeypatch)
-    assert code == 1
-    assert "MISSED" in printed
-    assert "REFUSED" not in printed
-
-
 @pytest.mark.slow
 def test_an_interrupted_selftest_ends_at_once_and_leaves_nothing_behind(tmp_path: Path) -> None:
     started = subprocess.Popen(

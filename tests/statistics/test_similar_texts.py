@@ -4,7 +4,6 @@ import random
 
 import pytest
 
-from plumbline.statistics import ngrams, similar_texts
 from plumbline.statistics.similar_texts import Twin, find_twins
 
 WORDS = ("red", "blue", "box", "came")
@@ -31,20 +30,6 @@ def test_the_most_similar_text_of_all_is_found(similarity: float) -> None:
     assert find_twins(checked, known, similarity) == expected
     assert find_twins([], known, similarity) == {}
     assert find_twins(checked, [], similarity) == {}
-
-
-@pytest.mark.parametrize(
-    ("module", "limit", "size"),
-    [(similar_texts, "CHUNK_PAIRS", 7), (ngrams, "CHUNK_CHARACTERS", 300)],
-)
-def test_twins_are_the_same_however_many_are_compared_at_once(
-    module: object, limit: str, size: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    texts = draw_texts(200, 3)
-    whole = find_twins(texts[::2], texts[1::2], 0.6)
-    assert len(whole) > 20
-    monkeypatch.setattr(module, limit, size)
-    assert find_twins(texts[::2], texts[1::2], 0.6) == whole
 
 
 def compute_jaccard(one: str, other: str) -> float:

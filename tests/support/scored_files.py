@@ -81,18 +81,13 @@ class Model:
         program = Path(sys.executable).with_name("plumbline")
         return [str(program), "score", URI, str(given), str(wanted), *options]
 
-    def start(
-        self, given: Path, wanted: Path, *options: str, **settings: Any
-    ) -> subprocess.Popen[str]:
-        return self.open(self.command(given, wanted, *options), **settings)
-
     def open(self, command: list[str], **settings: Any) -> subprocess.Popen[str]:
         """Start a command with the registry of the model."""
         pipes = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
         return subprocess.Popen(command, env=self.environment, text=True, **pipes, **settings)
 
     def run(self, given: Path, wanted: Path, *options: str, code: int = 0, **settings: Any) -> str:
-        process = self.start(given, wanted, *options, **settings)
+        process = self.open(self.command(given, wanted, *options), **settings)
         said = "".join(process.communicate(timeout=600))
         assert process.returncode == code, said
         assert "Traceback" not in said

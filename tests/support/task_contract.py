@@ -1,6 +1,5 @@
 """What every task has to do; checked without DVC or a registry, in the current folder."""
 
-import inspect
 import math
 from typing import Any
 
@@ -12,7 +11,6 @@ from plumbline import bundle
 from plumbline.bundle.verification import list_code
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.parts import DataPart, ExpectationsPart, ModelsPart, ScoringPart
 from plumbline.contract.records import Leak
 from plumbline.contract.task import MANIFEST_COLUMNS, SPLITS, Predictor, Task
 from plumbline.evidence import predictors, scores
@@ -121,24 +119,6 @@ def _check_control(params: Params, task: Task) -> None:
     for name in params.control.candidates:
         shuffled = task.models.build_learner(params, name, layout.CHECKPOINTS)
         assert shuffled.solve or shuffled.module
-
-
-def is_record(task: Any) -> bool:
-    """Whether it is a Task each of whose parts has the functions of its Protocol."""
-    if not isinstance(task, Task):
-        return False
-    parts = {
-        task.data: DataPart,
-        task.expectations: ExpectationsPart,
-        task.models: ModelsPart,
-        task.scoring: ScoringPart,
-    }
-    for part, protocol in parts.items():
-        names = [name for name in vars(protocol) if not name.startswith("_")]
-        assert names, "the Protocol names no function"
-        if not all(inspect.isfunction(getattr(part, name, None)) for name in names):
-            return False
-    return True
 
 
 def _near(one: Any, other: Any) -> bool:

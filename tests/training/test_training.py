@@ -40,13 +40,6 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "examples"
 
 
-def test_a_step_is_seeded_as_torch_seeds() -> None:
-    hardware.seed_generators("cpu", (7 << 32) + 3)
-    numbers = torch.rand(3)
-    torch.manual_seed((7 << 32) + 3)
-    assert torch.equal(numbers, torch.rand(3))
-
-
 def count_epochs(learner: Learner, params: Params) -> int:
     """Train, and count how often an epoch is announced: when the curve has it."""
     curve = trainings.locate_curve("linear")

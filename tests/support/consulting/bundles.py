@@ -1,4 +1,4 @@
-"""The small policy and a model that is no policy, as tasks, and sealed bundles of them."""
+"""The small policy as a task, and sealed bundles of it."""
 
 from pathlib import Path
 from typing import Any
@@ -34,27 +34,15 @@ SIGNATURE = Signature(
 COST = 0.002  # dollars: what the chat server's usage comes to at the prices of the tests
 
 
-def build_task(code: str, signature: Signature, example: dict[str, Any]) -> Task[Any]:
-    """Return the task of a predictor beside this module."""
-    return Task(
-        name="answer_consensus",
-        package="tasks.answer_consensus",
-        metric=Metric("score", True, "continuous"),
-        signature=signature,
-        example=example,
-        faulty={},
-        predictor=Path(__file__).with_name(code),
-        requirements=(),
-    )
-
-
-POLICY = build_task(
-    "policy.py", SIGNATURE, {"agents": [["a"]], "answers": [["1"]], "budget": [1.0]}
-)
-MEASURING = build_task(
-    "measuring.py",
-    Signature((Field("text", "string"),), (Field("label", "string"),)),
-    {"text": ["ab"]},
+POLICY = Task[Any](
+    name="answer_consensus",
+    package="tasks.answer_consensus",
+    metric=Metric("score", True, "continuous"),
+    signature=SIGNATURE,
+    example={"agents": [["a"]], "answers": [["1"]], "budget": [1.0]},
+    faulty={},
+    predictor=Path(__file__).with_name("policy.py"),
+    requirements=(),
 )
 
 

@@ -1,6 +1,5 @@
 """A real HTTP server that speaks chat completions, and misbehaves as the name of a model says."""
 
-import gzip
 import json
 import socket
 import threading
@@ -35,8 +34,6 @@ class ChatServer:
     url: str = ""
     scripts: dict[str, list[str]] = field(default_factory=dict)
     requests: list[ReceivedRequest] = field(default_factory=list)
-    running: int = 0
-    most_running: int = 0
     running_of: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     most_running_of: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     release: threading.Event = field(default_factory=threading.Event)  # lets `hold` answer
@@ -82,9 +79,7 @@ class ChatHandler(BaseHTTPRequestHandler):
             auth = self.headers.get("authorization", "")
             chat.requests.append(ReceivedRequest(model, body, auth, self.path))
             behaviour = chat.next_behaviour(model)
-            chat.running += 1
             chat.running_of[model] += 1
-            chat.most_running = max(chat.most_running, chat.running)
             chat.most_running_of[model] = max(chat.most_running_of[model], chat.running_of[model])
         chat.arrived.release()
         try:
@@ -94,7 +89,6 @@ class ChatHandler(BaseHTTPRequestHandler):
             self.close_connection = True
         finally:
             with chat.lock:
-                chat.running -= 1
                 chat.running_of[model] -= 1
 
     def log_message(self, *_: Any) -> None:
@@ -131,9 +125,6 @@ class ChatHandler(BaseHTTPRequestHandler):
 
     def do_no_usage(self, text: str) -> None:
         self.send(200, self.build(text, None))
-
-    def do_zero_usage(self, text: str) -> None:
-        self.send(200, self.build(text, {"prompt_tokens": 0, "completion_tokens": 0}))
 
     def do_cut(self, text: str) -> None:
         self.send(200, self.build(text, finish="length"))
@@ -175,15 +166,8 @@ class ChatHandler(BaseHTTPRequestHandler):
     def do_not_json(self, _: str) -> None:
         self.send(200, b"<html>gateway</html>", "text/html")
 
-    def do_nested(self, _: str) -> None:
-        self.send(200, b"[" * 200_000)
-
     def do_raw(self, text: str) -> None:
         self.send(200, text.encode())
-
-    def do_text_type(self, text: str) -> None:
-        """A sound answer under a wrong content type."""
-        self.send(200, self.build(text), "text/plain")
 
     def do_giant(self, _: str) -> None:
         self.send_response(200)
@@ -192,11 +176,6 @@ class ChatHandler(BaseHTTPRequestHandler):
         block = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
         while not self.chat.release.is_set():
             self.wfile.write(block)
-
-    def do_bomb(self, text: str) -> None:
-        """Small when compressed, though identity was asked for."""
-        raw = gzip.compress(self.build(text + " " * 50_000_000))
-        self.send(200, raw, content_encoding="gzip")
 
     def do_redirect(self, target: str) -> None:
         self.send(307, b"", location=target)

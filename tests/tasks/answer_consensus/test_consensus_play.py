@@ -9,7 +9,6 @@ import pytest
 from tests.support.small_answers import small_params
 from tests.support.task_examples import write_examples
 
-from tasks.answer_consensus.data.inputs import read_inputs
 from tasks.answer_consensus.data.play import NO_CAP, play
 from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
 from tasks.answer_consensus.data.tables import Answers
@@ -128,14 +127,3 @@ def test_a_champion_that_asks_an_agent_that_is_gone_answers_with_what_it_has(
     assert course.cut_short.all()
     same = FormerChampion(setting.agents, setting.costs, ["small"])
     assert not play(setting, answers, same).cut_short.any()
-
-
-def test_inputs_are_paid_questions_at_all_points_of_their_course(tmp_path: Path) -> None:
-    examples = write_examples(small_params(max_cost=0.012), tmp_path)
-    setting = read_setting(examples)
-    columns = read_inputs(examples, "test")
-    costs = dict(zip(setting.agents, setting.costs, strict=True))
-    for agents, budget in zip(columns["agents"], columns["budget"], strict=True):
-        assert sum(costs[name] for name in agents) + budget == pytest.approx(0.012)
-        assert budget >= 0
-    assert {len(agents) for agents in columns["agents"]} == {0, 1, 2, 3, 4}

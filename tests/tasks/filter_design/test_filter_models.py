@@ -15,7 +15,7 @@ from plumbline.process.files import write_json
 from tasks.filter_design.data import read_inputs
 from tasks.filter_design.data.specifications import list_columns
 from tasks.filter_design.models import build_learner
-from tasks.filter_design.models.rows import MaskRows, add_mirrors, build_masks, read_rows
+from tasks.filter_design.models.rows import MaskRows, build_masks
 from tasks.filter_design.models.simulator import Masks, simulate_margins
 from tasks.filter_design.params import FilterParams
 from tasks.filter_design.predictor import load
@@ -122,17 +122,6 @@ def test_the_simulator_in_torch_is_that_of_the_predictor(kind: str, arrangement:
         np.testing.assert_allclose(margins[:, :-2], expected, atol=2e-3)
         stop = loss[:, NUM_PASS] - spec.min_attenuation_db
         np.testing.assert_allclose(margins[:, -2], stop, atol=2e-3)
-
-
-def test_a_mirrored_ladder_is_the_same_filter(examples: Path) -> None:
-    rows = add_mirrors(read_rows(examples, "train"))
-    half = len(rows.groups) // 2
-    masks = convert_masks(rows.masks)
-    arrangements = torch.from_numpy((rows.coordinates[:, -1] < 0).astype(np.int64))
-    values = torch.from_numpy(rows.coordinates[:, :MAX_VALUES])
-    margins = simulate_margins(masks, values, arrangements).numpy()
-    np.testing.assert_allclose(margins[:half], margins[half:], atol=5e-3)
-    assert not np.array_equal(rows.coordinates[:half], rows.coordinates[half:])
 
 
 @pytest.mark.parametrize(("name", "steps"), [("regression", 30), ("diffusion", 80)])

@@ -36,15 +36,6 @@ def test_the_next_answer_is_this_answer_in_the_mean(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", COMPONENTS)
-def test_the_probabilities_of_all_short_sequences_add_up_to_one(kind: str) -> None:
-    prior = build_prior(kind)
-    size = prior.num_symbols
-    every = np.stack(np.meshgrid(*[np.arange(size)] * 5), axis=-1).reshape(-1, 5).astype(np.uint8)
-    total = np.exp(exact.compute_log_probability(prior, every)).sum()
-    assert total == pytest.approx(1, abs=1e-12)
-
-
-@pytest.mark.parametrize("kind", COMPONENTS)
 def test_the_generator_draws_what_the_oracle_expects(kind: str) -> None:
     prior = build_prior(kind)
     sequences = draw(prior, 20_000)

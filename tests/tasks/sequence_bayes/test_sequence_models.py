@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from tests.support.small_sequences import build_params, list_values
 from tests.support.task_examples import write_examples
 
@@ -54,17 +53,6 @@ def test_the_predictor_answers_as_the_transformer(examples: Path, tmp_path: Path
     assert not np.allclose(np.array(answers)[:, -1], np.array(others)[:, -1])
 
 
-def test_the_predictor_answers_as_the_network_on_counts(examples: Path, tmp_path: Path) -> None:
-    predictor = save(build_params(), "counts", examples, tmp_path / "model", steps=5)
-    history = read_sequences(examples, "test")[:1, :-1]
-    turned = np.random.default_rng(0).permuted(history, axis=1)
-    one, other = (
-        predictor.predict({"sequence": rows.tolist()})["probabilities"][0]
-        for rows in (history, turned)
-    )
-    assert np.allclose(one, other)
-
-
 def test_the_rule_finds_what_the_prior_adds(tmp_path: Path) -> None:
     values = list_values()
     values["data"]["components"] = {"all": {"weight": 1.0, "alpha": [1.0, 4.0]}}
@@ -96,15 +84,3 @@ def test_networks_learn(examples: Path, tmp_path: Path) -> None:
         return float((exact * np.log(exact / np.array(answers))).sum(axis=2).mean())
 
     assert measure(150) < 0.6 * measure(0)
-
-
-def test_fresh_sequences_differ_from_epoch_to_epoch_and_repeat_with_the_seed(
-    examples: Path,
-) -> None:
-    def draw(epoch: int) -> torch.Tensor:
-        learner = build_learner(build_params(), "transformer", examples)
-        learner.data.sampler.set_epoch(epoch)
-        return next(iter(learner.data.train_dataloader()))["symbols"]
-
-    assert torch.equal(draw(1), draw(1))
-    assert not torch.equal(draw(1), draw(2))

@@ -6,18 +6,15 @@ import numpy as np
 import pytest
 import torch
 from tests.support.resumed import check_resumed
-from tests.support.small_signals import HONEST, small_params
+from tests.support.small_signals import small_params
 from tests.support.task_examples import write_examples
 
-from plumbline.contract.epoch_batches import EpochBatches
 from plumbline.contract.task import SPLITS
 from plumbline.training import fitting
-from tasks.signal_extraction.data.windows import Windows, read_windows
+from tasks.signal_extraction.data.windows import read_windows
 from tasks.signal_extraction.models import build_learner, compare_export
-from tasks.signal_extraction.models.batches import build_batches
 from tasks.signal_extraction.models.fir import solve_filters
 from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm
-from tasks.signal_extraction.models.recurrent import Extractor
 
 
 @pytest.fixture
@@ -50,32 +47,6 @@ def test_a_sequence_in_chunks_is_the_sequence(network: type) -> None:
         parts.append(part)
     torch.testing.assert_close(torch.cat(parts, dim=2), whole)
     torch.testing.assert_close(state, end)
-
-
-def _chunked() -> tuple[Extractor, EpochBatches]:
-    shape = small_params().candidates["stateful"]
-    random = np.random.default_rng(1)
-    made = Windows(
-        HONEST,
-        random.normal(size=(40, 40)),
-        random.normal(size=(40, 4, 40)),
-    )
-    torch.manual_seed(0)
-    data = build_batches(made, made, shape.model_copy(update={"fresh": False}), 10, 5)
-    model = StatefulLstm(4, shape.hidden, 1)
-    return Extractor(model, shape, 1, num_carried=shape.batch_size), data
-
-
-def test_chunks_of_a_window_follow_each_other_and_every_epoch_has_its_own_windows() -> None:
-    _, data = _chunked()
-    seen = []
-    for epoch in (0, 1, 0):
-        data.sampler.set_epoch(epoch)
-        found = list(data.train_dataloader())
-        assert [bool(batch["first"].all()) for batch in found] == [True, False, False, False] * 5
-        seen.append(torch.cat([batch["signals"] for batch in found]))
-    assert not torch.equal(seen[0], seen[1])
-    assert torch.equal(seen[0], seen[2])
 
 
 @pytest.mark.parametrize("split", SPLITS)

@@ -10,13 +10,11 @@ from tests.support.small_signals import small_params
 from tests.support.task_examples import write_examples
 
 from plumbline import bundle
-from plumbline.contract.records import Candidate
 from plumbline.contract.task import Predictor
 from plumbline.training import fitting
 from tasks.signal_extraction import predictor
 from tasks.signal_extraction.models import build_learner
 from tasks.signal_extraction.scoring.behaviour import check_behaviour
-from tasks.signal_extraction.scoring.figures import draw_figures
 from tasks.signal_extraction.scoring.scores import score
 from tasks.signal_extraction.task import TASK
 
@@ -127,17 +125,6 @@ def test_bad_calls_are_named(answerer: predictor.Predictor) -> None:
         answerer.predict({"signal": [[0.1], [0.2]], "frequency_hz": [3.0]})
 
 
-def test_a_row_longer_than_a_batch_is_answered_in_pieces(
-    answerer: predictor.Predictor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = _rows(3)
-    whole = answerer.predict(rows)
-    monkeypatch.setattr(predictor, "MAX_CELLS", 7)
-    assert answerer.predict(rows)["component"] == [
-        pytest.approx(said, abs=1e-5) for said in whole["component"]
-    ]
-
-
 def test_the_whole_score_of_a_candidate(trained: Path, answerer: Predictor) -> None:
     found = score(trained / "examples", "test", answerer)
     assert found.metrics["mse"] == pytest.approx(found.per_example["mse"].mean())
@@ -149,14 +136,6 @@ def test_the_whole_score_of_a_candidate(trained: Path, answerer: Predictor) -> N
     )
     assert found.tables["by_sample"]["mse"].mean() == pytest.approx(found.metrics["mse"])
     assert len(found.per_example["mse"]) == 240
-
-
-def test_figures_show_each_component_and_the_floor(trained: Path) -> None:
-    found = score(trained / "examples", "test", predictor.load(trained / "fir"))
-    drawn = draw_figures(small_params(), [Candidate("fir", found, found, None, {}, 1000)])
-    assert [figure.name for figure in drawn] == ["components", "by_sample"]
-    assert all(f">{frequency} Hz<" in drawn[0].svg for frequency in (1, 3, 5, 7))
-    assert ">floor<" in drawn[1].svg
 
 
 def test_what_every_extractor_knows(trained: Path, answerer: Predictor) -> None:

@@ -10,16 +10,13 @@ from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring import behaviour, class_profiles
+from plumbline.tasks.text_classification.scoring import behaviour
 from plumbline.tasks.text_classification.scoring.behaviour import (
     check_behaviour,
-    double_spaces,
     swap_letters,
 )
 from plumbline.tasks.text_classification.scoring.class_profiles import (
     LabelledText,
-    build_profiles,
-    draw_training_texts,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -151,18 +148,6 @@ def test_no_text_is_in_two_cases_and_every_class_is_asked_about(num_classes: int
         assert addition.expected not in (addition.other.split()[0], labels[addition.text])
 
 
-def test_the_other_text_of_a_case_does_not_have_its_label_among_others() -> None:
-    rows = [LabelledText(f"held out {i}", ("b", "c")) for i in range(50)]
-    drawn = [[LabelledText(f"{name} {i}", (name, "a")) for i in range(50)] for name in "bc"]
-    assert not list(behaviour._plan_additions(rows, drawn, [0, 1], ["b", "c"]))
-    rows = [LabelledText(f"held out {i}", ()) for i in range(50)]
-    additions = list(behaviour._plan_additions(rows, drawn, [0, 1], ["b", "c"]))
-    assert len(additions) == 50
-    drawn[1] = [LabelledText(f"c {i}", ("b", "c")) for i in range(50)]
-    additions = list(behaviour._plan_additions(rows, drawn, [0, 1], ["b", "c"]))
-    assert {addition.expected for addition in additions} == {"c"}
-
-
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
     rows = read_rows(examples, "test")
     rows["text"] = rows["text"].str.upper().str.split().str[:2].str.join(" ")
@@ -170,26 +155,6 @@ def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
     counts = passed(examples, Words())
     assert counts["case"] == (0, 0)
     assert counts["typo"] == (0, 0)  # a text of two words can lose its only word
-
-
-def test_a_text_about_as_similar_to_another_class_is_typical_of_none() -> None:
-    similarity = np.array([[0.5, 0.45], [0.1, 0.15], [0.5, 0.3], [0.2, 0.6]])
-    assert class_profiles.find_typical_classes(similarity).tolist() == [-1, -1, 0, 1]
-    assert class_profiles.find_typical_classes(np.array([[0.5], [0.1]])).tolist() == [0, -1]
-
-
-def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
-    profiles = build_profiles(draw_training_texts(examples, 7))
-    rows = read_rows(examples, "train")
-    features = profiles.vectorizer.transform(rows["text"]).toarray()
-    for index, name in enumerate(profiles.names):
-        own = rows["label"] == name
-        texts = rows["text"][own].tolist()
-        found = profiles.measure_similarity_to_others(texts, index)
-        for place, row in enumerate(np.flatnonzero(own)):
-            others = features[own & (rows.index != row)].mean(axis=0)
-            cosine = features[row] @ others / np.linalg.norm(others)
-            assert found[place, index] == pytest.approx(cosine, abs=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +173,3 @@ def test_a_training_text_is_not_compared_with_itself(examples: Path) -> None:
 )
 def test_swapped_letters(text: str, changed: str) -> None:
     assert swap_letters(text) == changed
-
-
-def test_doubled_spaces() -> None:
-    assert double_spaces("Where is it?  ") == "Where  is  it"

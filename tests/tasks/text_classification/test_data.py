@@ -310,13 +310,3 @@ def test_a_class_that_is_small_beside_a_large_one_is_a_class() -> None:
     many = {f"class {number}": 20 for number in range(300)}
     assert "none" in name_labels(many | {"none": 20}).names
     assert "none" not in name_labels(many | {"none": 7}).names
-
-
-def test_numbers_that_are_equal_are_one_class() -> None:
-    names = name_labels({"5": 10, "5.0": 10, "+5": 1, "6.0": 10, "007": 10, "7": 10, "1.5": 3})
-    assert names.names == {
-        "5": "5", "5.0": "5", "+5": "5", "6.0": "6.0", "007": "007", "7": "7", "1.5": "1.5"
-    }  # fmt: skip
-    assert list(names.describe()) == [
-        "labels '+5', '5', '5.0' are equal as numbers and are one class, '5'"
-    ]

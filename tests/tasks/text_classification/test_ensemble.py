@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.support.made_once import make_once
-from tests.support.small_texts import small_params, write_examples
+from tests.support.small_texts import small_params
 from tests.support.small_trained import SHARED, train_on_texts
 
 from plumbline import bundle
@@ -15,7 +15,6 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_params
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.ensemble import draw_row_weights
 from plumbline.tasks.text_classification.scoring.answers import collect_answers
 
@@ -84,16 +83,6 @@ def test_members_learn_from_rows_as_a_bootstrap_weighs_them() -> None:
     assert abs(np.corrcoef(weights.T)[0, 1]) < 0.03
     assert (weights == draw_row_weights(20_000, 3, seed=7)).all()
     assert (weights != draw_row_weights(20_000, 3, seed=8)).any()
-
-
-def test_encoders_begin_with_other_weights_and_linear_members_with_none(tmp_path: Path) -> None:
-    write_examples(tmp_path / "examples")
-    params = small_params()
-    encoders = build_learner(params, "ensemble", tmp_path / "examples").module.model.members
-    heads = [member.head.weight.detach().numpy() for member in encoders]
-    assert not np.allclose(heads[0], heads[1])
-    single = build_learner(params, "transformer", tmp_path / "examples").module.model
-    assert (heads[0] == single.head.weight.detach().numpy()).all()  # its first member is the model
 
 
 @pytest.mark.parametrize(

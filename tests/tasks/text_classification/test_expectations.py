@@ -12,7 +12,7 @@ from tests.support.batches import store_table
 from tests.support.dirty_texts import make_values
 
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.data.label_sets import join_labels, split_labels
+from plumbline.tasks.text_classification.data.label_sets import split_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
     duplicates,
@@ -185,20 +185,6 @@ def test_customers_with_any_label_and_kinds_of_cases_are_no_group() -> None:
     kinds = _number_customers(24, is_loyal=True)  # thirty rows each and more: not a customer
     for rows in (fickle, kinds):
         assert recognition.find_recognised(store_table(rows), "test", ["train"], ["customer"]) == {}
-
-
-def test_customers_who_come_back_with_one_label_of_a_set_are_a_group() -> None:
-    rng = random.Random(5)
-    loyal = _number_customers(200, is_loyal=True)
-    fickle = _number_customers(200, is_loyal=False)
-    for table, is_group in ((loyal, True), (fickle, False)):
-        others = [rng.sample("efghijklmnop", rng.randrange(3)) for _ in range(len(table))]
-        pairs = zip(table["label"], others, strict=True)
-        rows = table.assign(label=[join_labels([label, *more]) for label, more in pairs])
-        batches = store_table(rows)
-        found = recognition.find_recognised(batches, "test", ["train"], ["customer"], split_labels)
-        assert (len(found) > 200) == is_group
-        assert bool(found) == is_group
 
 
 def test_rare_and_unseen_labels_are_named_with_counts() -> None:

@@ -66,11 +66,6 @@ def test_every_figure_is_well_formed_and_small(num_classes: int) -> None:
         assert figure.caption
 
 
-def test_figures_repeat() -> None:
-    labels = ["a", "b", "c"]
-    assert [f.svg for f in drawn(labels)] == [f.svg for f in drawn(labels)]
-
-
 def test_ids_of_one_page_do_not_collide_and_nothing_is_fetched() -> None:
     ids = []
     for figure in drawn(["a", "b"]):
@@ -90,19 +85,3 @@ def test_odd_class_names_are_text_and_nothing_more() -> None:
     assert "<script" not in svg
     assert "$x^2$" in svg
     assert "ответ" in svg
-
-
-def test_a_stated_risk_and_what_is_answered_are_drawn_beside_the_curves() -> None:
-    model = candidate("minilm", ["a", "b"], 0.9)
-    model.test.per_example["answered"] = (np.arange(600) < 400).astype(float)
-    params = TextParams.model_validate(load_yaml(ROOT / "recipes/imdb.yaml"))
-    (figure,) = (f for f in draw_figures(params, [model]) if f.name == "risk_coverage")
-    for text in ("stated risk", "minilm as sealed", "risk: wrong answers among those (test)"):
-        assert text in figure.svg
-    model.test.per_example["answered"] = np.zeros(600)  # it answers nothing
-    (figure,) = (f for f in draw_figures(params, [model]) if f.name == "risk_coverage")
-    assert "as sealed" not in figure.svg
-
-
-def test_without_iterations_there_is_no_learning_curve() -> None:
-    assert "learning" not in [f.name for f in drawn(["a", "b"], history=False)]

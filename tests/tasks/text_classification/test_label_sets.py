@@ -5,19 +5,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from sklearn.metrics import f1_score
 from tests.support.made_once import make_once
 from tests.support.small_label_sets import train_on_sets
 from tests.support.small_texts import WORDS, small_params
-from torch.nn import functional
 
 from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.tasks.text_classification import predictor, scoring
 from plumbline.tasks.text_classification.data import label_sets, read_split, shuffle_labels
 from plumbline.tasks.text_classification.models import build_learner, compare_export
-from plumbline.tasks.text_classification.models.classifier import compute_losses
 from plumbline.tasks.text_classification.models.label_decisions import choose_label_thresholds
 from plumbline.tasks.text_classification.scoring.answers import collect_answers
 
@@ -43,24 +40,6 @@ def tagger(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor
 def test_the_predictor_writes_sets_as_ingest_does() -> None:
     assert predictor.SEPARATOR == label_sets.SEPARATOR
     assert predictor.NO_LABEL == label_sets.NO_LABEL
-
-
-@pytest.mark.parametrize("labels", [(), ("a",), ("a", "b c")])
-def test_a_set_is_read_as_it_was_written(labels: tuple[str, ...]) -> None:
-    assert label_sets.split_labels(label_sets.join_labels(reversed(labels))) == labels
-
-
-def test_the_loss_is_the_sum_of_the_labels() -> None:
-    logits, labels = torch.randn(20, 3), torch.randint(0, 2, (20, 3)).float()
-    expected = torch.stack(
-        [
-            functional.binary_cross_entropy_with_logits(
-                logits[:, label], 0.8 * labels[:, label] + 0.1, reduction="none"
-            )
-            for label in range(3)
-        ]
-    ).sum(0)
-    torch.testing.assert_close(compute_losses(logits, labels, 0.2), expected)
 
 
 def test_a_threshold_is_that_of_the_best_f1() -> None:

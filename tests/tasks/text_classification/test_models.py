@@ -25,10 +25,8 @@ from plumbline.process.files import digest_path, read_json
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
-from plumbline.tasks.text_classification.models.batches import LengthBucketSampler
 from plumbline.tasks.text_classification.models.export import fit_temperature
 from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedEmbedding
-from plumbline.tasks.text_classification.models.reading import describe_reading
 from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
@@ -99,20 +97,6 @@ def test_one_class_and_a_class_unknown_to_train_are_errors(examples: Path) -> No
     write_split(examples, "train", strange)
     with pytest.raises(TrainingError, match=r"candidates\.linear: one class"):
         build_learner(small_params(), "linear", examples)
-
-
-def test_batches_follow_from_seed_and_epoch_and_hold_every_row_once() -> None:
-    lengths = np.random.default_rng(0).integers(3, 30, 1000)
-    sampler = LengthBucketSampler(lengths, 32, seed=5)
-    epochs = []
-    for epoch in (0, 1, 0):
-        sampler.set_epoch(epoch)
-        epochs.append(list(sampler))
-    assert epochs[0] == epochs[2] != epochs[1]
-    assert sorted(row for batch in epochs[1] for row in batch) == list(range(1000))
-    assert len(sampler) == len(epochs[0])
-    padded = sum(len(batch) * lengths[batch].max() for batch in epochs[0])
-    assert padded < 1.03 * lengths.sum()
 
 
 def test_training_the_used_vectors_alone_is_training_them_all() -> None:
@@ -231,12 +215,3 @@ def test_blanks_take_no_tokens_from_words() -> None:
         ids = tokenizer.encode(text).ids
         assert tokenizer.encode(text.replace(" ", "  ")).ids == ids
         assert tokenizer.encode(text.replace(" ", "\n\t ")).ids == ids
-
-
-def test_nothing_is_said_of_texts_that_are_read_to_their_end() -> None:
-    tokenizer = train_tokenizer([["one two three"] * 9], 300, 64)
-    assert describe_reading(tokenizer, [["one two"], ["three"]], 64, None) == []
-    cut = [["one two three " * 20]]
-    assert "100.0% of the training texts" in describe_reading(tokenizer, cut, 16, 32)[0]
-    assert "max_tokens: 32 would" in describe_reading(tokenizer, cut, 16, 32)[0]
-    assert "max_tokens: " not in describe_reading(tokenizer, cut, 16, 16)[0]

@@ -152,14 +152,3 @@ def test_it_runs_where_plumbline_and_torch_are_not(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() in ("billing", "delivery", "login")
-
-
-@pytest.mark.parametrize("call_cells", [0, 12, 1000])
-def test_batches_are_bounded_and_hold_like_lengths(call_cells: int) -> None:
-    lengths = [3, 500, 4, 4000, 3, *[5] * 100, 9000]
-    batches = predictor._share_rows(lengths, call_cells, predictor.MAX_ROWS)
-    assert sorted(row for batch in batches for row in batch) == list(range(len(lengths)))
-    for batch in batches:
-        assert len(batch) <= predictor.MAX_ROWS
-        num_cells = len(batch) * max(lengths[row] for row in batch)
-        assert len(batch) == 1 or num_cells <= predictor.MAX_CELLS

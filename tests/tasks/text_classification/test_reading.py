@@ -129,14 +129,3 @@ def test_a_folder_that_save_to_disk_wrote_is_named(folder: Path, mark: str, reme
     Path("saved", mark).write_text("{}")
     with pytest.raises(DataError, match=remedy):
         run_ingest(make_params("hf://./saved"), folder / "out")
-
-
-def test_what_files_call_their_columns_goes_with_the_model() -> None:
-    assert make_params("a.csv").describe_source() == {}
-    own = make_params(
-        "a.csv", columns={"text": "Body", "label": "Class"}, policies={"encoding": "refuse"}
-    )
-    assert own.describe_source() == {
-        "columns": {"text": "Body", "label": "Class"},
-        "encoding": "refuse",
-    }

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import f1_score, log_loss
-from tests.support.example_rows import read_rows, write_rows
+from tests.support.example_rows import FixedAnswers, read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.statistics import calibration
@@ -19,27 +19,6 @@ from plumbline.tasks.text_classification.scoring.scores import compute_risk_cove
 
 ROOT = Path(__file__).parents[3]
 NAMES = ["a", "b", "c"]
-
-
-class FixedAnswers:
-    """Answers with the given probabilities for each text, as a bundle's predictor would."""
-
-    def __init__(self, table: dict[str, list[float]], temperature: float | None = None) -> None:
-        self.table = table
-        if temperature is not None:
-            self.temperature = temperature
-
-    def predict(self, columns, top_k=3, threshold=0.0):
-        rows = [
-            sorted(zip(self.table[t], NAMES, strict=True), key=lambda pair: -pair[0])
-            for t in columns["text"]
-        ]
-        return {
-            "label": [row[0][1] for row in rows],
-            "score": [row[0][0] for row in rows],
-            "scores": [[{"label": n, "score": p} for p, n in row[:top_k]] for row in rows],
-            "abstained": [row[0][0] < threshold for row in rows],
-        }
 
 
 @pytest.fixture

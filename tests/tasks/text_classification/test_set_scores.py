@@ -60,26 +60,6 @@ def test_metrics_agree_with_sklearn(trained: Path, texts: list[str]) -> None:
         assert chosen.metrics[metric] == pytest.approx(value)
 
 
-def test_a_model_of_one_class_is_scored_as_one_of_sets_of_one(trained: Path) -> None:
-    class OneClass:
-        forms = ("exact",)
-
-        def predict(self, columns, top_k=3, threshold=0.0):
-            scores = [{"label": "billing", "score": 0.9}, {"label": "other", "score": 0.1}]
-            size = len(columns["text"])
-            return {
-                "label": ["billing"] * size,
-                "score": [0.9] * size,
-                "scores": [scores[:top_k]] * size,
-                "abstained": [False] * size,
-            }
-
-    found = scoring.score(trained / layout.EXAMPLES, "test", OneClass())
-    sets = read_label_sets(trained / layout.EXAMPLES, "test")
-    assert found.per_example["accuracy"].tolist() == [labels == ("billing",) for labels in sets]
-    assert np.isfinite(found.per_example["nll"]).all()
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -3,8 +3,6 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data import digest_text
@@ -12,7 +10,6 @@ from plumbline.tasks.text_classification.data.splits import (
     find_point,
     plan_splits,
 )
-from plumbline.tasks.text_classification.data.stratification import find_moves
 from plumbline.tasks.text_classification.params import Split
 
 BY_TEXT = Split(by="text", column=None, validation=0.15, test=0.2)
@@ -29,13 +26,6 @@ def test_shares_are_those_asked_for() -> None:
     counts = Counter(assign(digest_text(f"text {number}"), None, "") for number in range(20_000))
     assert counts["test"] / 20_000 == pytest.approx(0.2, abs=0.01)
     assert counts["validation"] / 20_000 == pytest.approx(0.15, abs=0.01)
-
-
-@settings(deadline=None)
-@given(st.text())
-def test_texts_that_differ_in_form_alone_stay_together(text: str) -> None:
-    assign = plan_splits(BY_TEXT, {None}, no_days)
-    assert assign(digest_text(text), None, "") == assign(digest_text(f"  {text} "), None, "")
 
 
 @pytest.mark.parametrize(
@@ -117,20 +107,3 @@ def test_every_split_has_rows_of_every_class(num_rows: int, split: Split) -> Non
         assert label["train"] >= max(1, num_rows * 0.65 / 2)
         assert label["validation"] >= max(1, num_rows * 0.15 / 2)
         assert label["test"] >= max(1, num_rows * 0.2 / 2)
-
-
-def test_rows_of_large_classes_stay_where_their_hash_puts_them() -> None:
-    points = {place / 1000 for place in range(1000)}
-    rare = {0.5, 0.6, 0.7}
-    moves = find_moves({"large": points - rare, "rare": rare}, validation=0.15, test=0.2)
-    assert moves == {0.5: "validation", 0.6: "test"}
-
-
-def test_one_text_under_two_labels_stays_on_one_side() -> None:
-    moves = find_moves({"a": {0.5, 0.6, 0.7}, "b": {0.5, 0.6, 0.7}}, validation=0.15, test=0.2)
-    assert sorted(moves.values()) == ["test", "validation"]
-
-
-def test_a_class_of_fewer_rows_than_splits_stays_where_it_is() -> None:
-    assert find_moves({"a": {0.1, 0.11}}, validation=0.15, test=0.2) == {}
-    assert find_moves({"a": {0.1, 0.11}}, validation=0.15, test=0.0) == {0.11: "train"}
