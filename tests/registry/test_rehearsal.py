@@ -128,20 +128,3 @@ def test_a_package_that_takes_longer_is_refused_with_the_limit(
     task = build(here, load="import time; time.sleep(60)")
     with pytest.raises(BundleError, match=r"did not answer 64 rows within 4 s"):
         ask(here, task)
-
-
-@pytest.mark.parametrize(
-    ("answer", "is_repeated"),
-    [
-        ({"scores": [{"label": "b", "score": 0.5}, {"label": "a", "score": 0.5}]}, True),
-        ({"scores": [{"label": "a", "score": 0.500001}, {"label": "b", "score": 0.5}]}, True),
-        ({"scores": [{"label": "a", "score": 0.51}, {"label": "b", "score": 0.5}]}, False),
-        ({"scores": [{"label": "a", "score": 0.5}, {"label": "c", "score": 0.5}]}, False),
-        ({"scores": [{"label": "a", "score": 0.5}]}, False),
-    ],
-)
-def test_rounding_is_no_other_answer(answer: object, is_repeated: bool) -> None:
-    before = {"scores": [{"label": "a", "score": 0.5}, {"label": "b", "score": 0.5}]}
-    calls = [Call({"x": [1.0]}, {}, [json.dumps(before)])]
-    problems = rehearsal.compare_answers(calls, [[(0, 0)]], [[json.dumps(answer)]], "alone")
-    assert (problems == []) is is_repeated

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.support.scored_files import GOOD, URI, Model, nothing_left, prepare_model, read, write
+from tests.support.scored_files import GOOD, Model, nothing_left, prepare_model, read, write
 
 from plumbline.contract.errors import DataError
 
@@ -110,17 +110,8 @@ def test_the_command_needs_neither_mlflow_nor_torch(model: Model, tmp_path: Path
         "try: cli.main()\n"
         f"finally: print('loaded:', [name for name in {heavy} if name in sys.modules])"
     )
-    command = [
-        sys.executable,
-        "-c",
-        program,
-        "score",
-        URI,
-        str(source),
-        str(target),
-        "--columns",
-        "label,score",
-    ]
+    options = model.command(source, target, "--columns", "label,score")[1:]
+    command = [sys.executable, "-c", program, *options]
     done = subprocess.run(
         command, env=model.environment, capture_output=True, text=True, check=True
     )

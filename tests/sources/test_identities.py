@@ -129,15 +129,6 @@ def test_a_watermark_is_asked_in_place_of_the_rows(database: Server) -> None:
         ask(address, "SELECT max(id) FROM nowhere")
 
 
-def test_a_password_is_not_recorded() -> None:
-    with pytest.raises(DataError) as error:
-        ask(f"postgresql+psycopg2://me:secret@127.0.0.1:9/x#{QUERY}")
-    assert "secret" not in str(error.value)
-    with pytest.raises(DataError) as error:
-        check_recorded([f"postgresql+psycopg2://me:secret@127.0.0.1:9/x#{QUERY}"])
-    assert "secret" not in str(error.value)
-
-
 class DatasetHub(BaseHTTPRequestHandler):
     """The hub's description of one data set."""
 

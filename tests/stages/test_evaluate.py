@@ -128,15 +128,8 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         for number, split in enumerate(np.repeat(["train", "validation", "test"], [120, 80, 200])):
             label = list(INTENTS)[number % 4]
             text = f"{INTENTS[label]}, order {number}"
-            rows.append(
-                (
-                    f"r{number}",
-                    split,
-                    text,
-                    label,
-                    ["mail", "chat", "fax"][number % 3 if number % 50 else 2],
-                )
-            )
+            channel = ["mail", "chat", "fax"][number % 3 if number % 50 else 2]
+            rows.append((f"r{number}", split, text, label, channel))
         table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
         for split, part in table.groupby("split"):
             write_rows(layout.EXAMPLES, split, part.drop(columns="split"))

@@ -276,13 +276,6 @@ def test_every_digest_is_required(evaluated: tuple[Params, Task]) -> None:
             document.read_evidence(evaluated[0])
 
 
-@pytest.mark.parametrize("text", ["[]", "{", '{"format": 4}'])
-def test_odd_evidence_is_an_error_that_says_so(evaluated: tuple[Params, Task], text: str) -> None:
-    layout.EVIDENCE.write_text(text)
-    with pytest.raises(EvidenceError, match="run `dvc repro evaluate`"):
-        document.read_evidence(evaluated[0])
-
-
 def test_evidence_of_another_model_is_no_evidence(evaluated: tuple[Params, Task]) -> None:
     params, _ = evaluated
     registry = params.registry.model_copy(update={"model": "other"})

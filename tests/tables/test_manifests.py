@@ -50,19 +50,8 @@ def test_a_damaged_manifest_is_named_with_its_remedy(tmp_path: Path) -> None:
 def test_the_same_data_in_another_order_is_the_same() -> None:
     found = compare_manifests(OLD, OLD.iloc[::-1][["digest", "label", "length", "split", "id"]])
     assert found["same"]
-    assert found["splits"]["train"] == {
-        "before": 2,
-        "after": 2,
-        "added": 0,
-        "removed": 0,
-        "changed": 0,
-        "regrouped": 0,
-        "relabelled": 0,
-        "renamed": 0,
-        "moved_in": 0,
-        "moved_out": 0,
-        "altered": 0,
-    }
+    counts = found["splits"]["train"]
+    assert (counts.pop("before"), counts.pop("after"), set(counts.values())) == (2, 2, {0})
 
 
 PLANTS = {

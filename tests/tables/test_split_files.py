@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.support.dirty_texts import make_values
@@ -14,7 +13,6 @@ from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
-from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import (
     read_batches,
     read_split,
@@ -79,16 +77,3 @@ def test_a_training_gets_no_file_of_the_test_split(examples: Path, tmp_path: Pat
     assert read_split(target, "train").equals(read_split(examples, "train"))
     with pytest.raises(DataError, match=r"aside/test\.00000\.parquet: not found"):
         read_split(target, "test")
-
-
-def test_a_split_that_is_written_again_leaves_no_file_of_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(split_files, "FILE_ROWS", ROWS)
-    rows = pa.table({"id": [str(number) for number in range(20)]})
-    for split in ("test", "train"):
-        write_split(tmp_path, split, rows)
-    write_split(tmp_path, "test", rows.slice(0, 2))
-    names = [*(f"train.{number:05}.parquet" for number in range(4)), "test.00000.parquet"]
-    assert list_names(tmp_path) == sorted(names)
-    assert read_split(tmp_path, "train").equals(rows)

@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT, Checkout, make_checkout
 from tests.support.workflows.runner import Hosting, Job
 
@@ -122,11 +121,3 @@ def test_a_tag_beside_main_is_refused(hosting: Hosting, tmp_path: Path) -> None:
         origin.run("git", "switch", "-q", "main")
     assert results(jobs) == ["failure", "skipped", "skipped"]
     assert "is not in main; tag one that is" in jobs["wheel"].log
-
-
-def test_only_the_job_that_publishes_may_write(hosting: Hosting) -> None:
-    path = hosting.origin.path / ".github/workflows/release.yml"
-    jobs = YAML(typ="safe").load(path)["jobs"]
-    writers = {name for name, job in jobs.items() if job["permissions"].get("contents") == "write"}
-    assert writers == {"publish"}
-    assert not any("run" in step and "make" in step["run"] for step in jobs["publish"]["steps"])
