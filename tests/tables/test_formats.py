@@ -102,6 +102,12 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.jsonl",
             "a.jsonl:2: not a JSON object on one line (the same key twice: 'label')",
         ),
+        (
+            '{"text": "hi", "label": 1}\n{"text": "hi", "label": [1e400]}\n',
+            "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line (1e400 is beyond",
+        ),
+        ('{"text": "hi", "label": -Infinity}\n', "a.jsonl", "a.jsonl:1: not a JSON object"),
         ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
         (
             "text,label\nhi,a\n".encode("utf-16-le"),
@@ -212,10 +218,10 @@ def test_latin_1_is_recognised(folder: Path) -> None:
 
 def test_stray_bytes_can_be_refused(folder: Path) -> None:
     latin = read_refused(b"text,label\ncaf\xe9,a\n", folder, refuse_encoding=True)
-    assert "a.csv:2: not UTF-8: byte 0xe9 at offset 14; convert" in latin
+    assert "a.csv:2: not UTF-8: byte 0xe9 after 'caf'; convert" in latin
     raw = "text,label\nnaïve,a\n".encode() + b"caf\xe9,a\n"
     mixed = read_refused(raw, folder, refuse_encoding=True)
-    assert "a.csv:3: not UTF-8: byte 0xe9 at offset 23; fix the row, or set" in mixed
+    assert "a.csv:3: not UTF-8: byte 0xe9 after 'caf'; fix the row, or set" in mixed
 
 
 def test_unicode_round_trips_and_line_separators_split_no_row(folder: Path) -> None:

@@ -76,15 +76,15 @@ class TextTable(ABC):
         """Yield all rows in order."""
         first_row = 0
         records: list[Record] = []
-        begin = self._lines.offset
+        begin = self._lines.num_chars
         with name_read_errors(self._name):
             for record in self:
                 records.append(record)
-                if len(records) == CHUNK_ROWS or self._lines.offset - begin >= CHUNK_CHARS:
+                if len(records) == CHUNK_ROWS or self._lines.num_chars - begin >= CHUNK_CHARS:
                     yield self._build_batch(first_row, records)
                     first_row += len(records)
                     records = []
-                    begin = self._lines.offset
+                    begin = self._lines.num_chars
         if records:
             yield self._build_batch(first_row, records)
 

@@ -60,7 +60,8 @@ def list_columns(file: IO[bytes], name: str) -> list[str]:
     What has no name, or the name of another column, cannot be asked for.
     """
     with file:
-        names = open_table(file, name).list_flat_columns()
+        table = open_table(file, name)  # which closes the file, and warns, if it is dropped before
+        names = table.list_flat_columns()
     return [column for column in names if column.strip() and names.count(column) == 1]
 
 

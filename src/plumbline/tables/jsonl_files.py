@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,7 @@ class JsonTable(TextTable):
         head: list[Record] = []
         for record in self._records:
             head.append(record)
-            if len(head) == CHUNK_ROWS or self._lines.offset > CHUNK_CHARS:
+            if len(head) == CHUNK_ROWS or self._lines.num_chars > CHUNK_CHARS:
                 break
         return head
 
@@ -112,7 +113,17 @@ def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_build_object)
+def _parse_number(text: str) -> float:
+    """Return a number; ValueError where it is infinite. NaN is read: it says that none is there."""
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:30]} is beyond the numbers of a computer")
+    return number
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_build_object, parse_float=_parse_number, parse_constant=_parse_number
+)
 
 
 def _parse_object(line: str, place: str) -> dict[str, Any]:
