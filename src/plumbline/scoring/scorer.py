@@ -14,8 +14,8 @@ from plumbline.process.files import write_aside
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.scoring.answers import answer_rows
 from plumbline.scoring.request import ERROR, MODEL, PREFIX, ScoringRequest
-from plumbline.tables.batches import Batch
-from plumbline.tables.formats import Table, open_file, open_table
+from plumbline.tables.batches import Batch, Table
+from plumbline.tables.formats import open_file, open_table
 from plumbline.tables.writing import create_writer, find_output_kind
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.tables.batches import Batch
+from plumbline.tables.batches import Batch, Table
 from plumbline.tables.class_names import list_class_names, name_classes
 from plumbline.tables.records import CHUNK_ROWS
 from plumbline.tables.rows import split_large
@@ -21,7 +21,7 @@ ARROW_FILE_MAGIC = b"ARROW1"  # else it is a stream
 UNREADABLE = (ValueError, ArithmeticError, LookupError)
 
 
-class ArrowTable:
+class ArrowTable(Table):
     """An open file of Parquet (`kind` is parquet) or Arrow.
 
     Numbered classes of the datasets library get the names that the file has for them.
@@ -33,7 +33,6 @@ class ArrowTable:
 
         self._name = name
         self._kind = kind
-        self.num_rows: int | None = None  # None: known when they were read
         self._num_read = 0
         with self._name_errors():
             if kind == "parquet":
@@ -45,26 +44,14 @@ class ArrowTable:
                 self._file = pa.ipc.open_file(stream) if is_file else pa.ipc.open_stream(stream)
                 schema = self._file.schema
         self._class_names = list_class_names(schema)
-        self._schema: pa.Schema = schema
+        self.schema: pa.Schema = schema
         if self._class_names:  # an empty table would import pandas
-            self._schema = name_classes(schema.empty_table(), self._class_names).schema
-        self.header: list[str] = list(schema.names)
-        self.names = self.header
-
-    def list_flat_columns(self) -> list[str]:
-        """List the columns that hold single values, or lists of texts."""
-        return [field.name for field in self._schema if _is_flat(field.type)]
-
-    def build_schema(self) -> "pa.Schema":
-        """Return the file's schema."""
-        return self._schema
-
-    def describe(self) -> list[str]:
-        """Return nothing: such a file says itself how it is read."""
-        return []
+            self.schema = name_classes(schema.empty_table(), self._class_names).schema
+        self.names = self.header = list(schema.names)
+        self.flat_columns = [field.name for field in self.schema if _is_flat(field.type)]
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
-        """Yield all rows in order, with these columns at least."""
+        """Yield all rows in order."""
         batches = self._read_all(columns)
         while True:
             with self._name_errors():

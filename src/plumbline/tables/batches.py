@@ -10,8 +10,6 @@ from plumbline.tables.byte_stream import name_read_errors
 from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from plumbline.tables.text_lines import DecodedLines
 
 # The line that a row of a text file begins on, the row, and whether bytes were replaced in it.
@@ -41,12 +39,25 @@ class Batch:
         return self.lines or range(first, first + self.num_rows)
 
 
-class TextTable(ABC):
-    """The rows of a text file; a format says how lines are rows, and rows have columns."""
+class Table(ABC):
+    """The columns and rows of an open file."""
 
     header: list[str]  # as the file has it
     names: list[str]  # of the columns, each once
-    num_rows = None  # known when they were read
+    flat_columns: list[str]  # of the header: those with single values, or lists of texts
+    num_rows: int | None = None  # None: known when they were read
+
+    @abstractmethod
+    def read_batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:
+        """Yield all rows in order, with these columns at least."""
+
+    def describe(self) -> list[str]:
+        """Say how the file was read; call it after the last row."""
+        return []
+
+
+class TextTable(Table):
+    """The rows of a text file; a format says how lines are rows, and rows have columns."""
 
     def __init__(self, lines: "DecodedLines") -> None:
         self._name = lines.name
@@ -60,16 +71,8 @@ class TextTable(ABC):
     def get_column(self, rows: Sequence[Any], name: str) -> list[Any]:
         """Return the values of a column."""
 
-    @abstractmethod
-    def list_flat_columns(self) -> list[str]:
-        """List the columns that hold single values, or lists of texts."""
-
-    @abstractmethod
-    def build_schema(self) -> "pa.Schema":
-        """Return the types of all columns."""
-
     def describe(self) -> list[str]:
-        """Say how the file was read; call it after the last row."""
+        """Say which bytes were replaced."""
         return self._lines.describe()
 
     def read_batches(self, columns: Sequence[str] | None = None) -> Iterator[Batch]:

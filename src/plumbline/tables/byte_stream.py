@@ -48,11 +48,6 @@ def open_stream(file: IO[bytes], name: str) -> io.BufferedReader:
     return cast(io.BufferedReader, stream)
 
 
-def is_compressed(name: str) -> bool:
-    """Whether a name ends in .gz, in any case."""
-    return name.lower().endswith(GZIP_ENDING)
-
-
 def _check_head(head: bytes, name: str) -> None:
     if head.startswith(b"version https://git-lfs"):
         raise DataError(f"{name}: a Git LFS pointer, not the data itself; run `git lfs pull`")

@@ -5,15 +5,12 @@ import io
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Record, TextTable
 from plumbline.tables.jsonl_files import refuse_json
 from plumbline.tables.text_lines import MAX_LINE, DecodedLines
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line that spreadsheets write
@@ -67,6 +64,7 @@ class CsvTable(TextTable):
             column if column.strip() and self.header.count(column) == 1 else f"column {place}"
             for place, column in enumerate(self.header, 1)
         ]
+        self.flat_columns = self.header
 
     def __iter__(self) -> Iterator[Record]:
         for number, cells, repaired in self._records:
@@ -82,18 +80,8 @@ class CsvTable(TextTable):
         place = (self.names if name in self.names else self.header).index(name)
         return [row[place] for row in rows]
 
-    def list_flat_columns(self) -> list[str]:
-        """List all columns."""
-        return self.header
-
-    def build_schema(self) -> "pa.Schema":
-        """Return all columns as text: what looks like a number may be a code with leading zeros."""
-        import pyarrow as pa
-
-        return pa.schema([(name, pa.string()) for name in self.names])
-
     def describe(self) -> list[str]:
-        """Say how the file was read; call it after the last row."""
+        """Say also what is unusual in this CSV."""
         notices = super().describe()
         expected = "\t" if ".tsv" in self._name.lower() else ","
         if self.delimiter != expected:

@@ -6,7 +6,7 @@ from typing import IO
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.arrow_files import ArrowTable
-from plumbline.tables.batches import Batch
+from plumbline.tables.batches import Batch, Table
 from plumbline.tables.byte_stream import BUFFER_BYTES, GZIP_ENDING, name_read_errors, open_stream
 from plumbline.tables.columns import find_columns
 from plumbline.tables.csv_files import CsvTable
@@ -17,8 +17,6 @@ KNOWN_ENDINGS = (
     ".csv, .tsv, .txt (with a header), .jsonl, .ndjson, each also with .gz; "
     ".parquet, .arrow, .feather"
 )
-
-Table = CsvTable | JsonTable | ArrowTable
 
 
 def open_table(
@@ -47,7 +45,7 @@ def read_rows(file: IO[bytes], name: str, request: ReadRequest) -> Iterator[Sour
     """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
     with file:
         table = open_table(file, name, request.names, refuse_encoding=request.refuse_encoding)
-        if not isinstance(table, JsonTable) or table.head:
+        if table.header:
             find_columns(name, table.header, request)
         for batch in table.read_batches(request.names):
             yield from _convert_rows(batch, request)
@@ -60,8 +58,8 @@ def list_columns(file: IO[bytes], name: str) -> list[str]:
     What has no name, or the name of another column, cannot be asked for.
     """
     with file:
-        table = open_table(file, name)  # which closes the file, and warns, if it is dropped before
-        names = table.list_flat_columns()
+        table = open_table(file, name)
+    names = table.flat_columns
     return [column for column in names if column.strip() and names.count(column) == 1]
 
 

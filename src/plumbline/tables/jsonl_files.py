@@ -5,15 +5,12 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Record, TextTable
 from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS
 from plumbline.tables.text_lines import DecodedLines
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
 
@@ -26,52 +23,31 @@ class JsonTable(TextTable):
     ) -> None:
         super().__init__(DecodedLines(stream, name, refuse_encoding))
         self._records = self._parse()
-        self.head = self._read_head()  # an object may lack what others have
-        self.header = list(dict.fromkeys(key for _, record, _ in self.head for key in record))
-        self.names = self.header
+        self._head: list[Record] = []
+        self._read_head()  # an object may lack what others have
 
     def __iter__(self) -> Iterator[Record]:
-        return chain(self.head, self._records)
+        return chain(self._head, self._records)
+
+    def get_first_values(self, name: str) -> list[Any]:
+        """Return the values of a key in the first rows."""
+        return self.get_column([record for _, record, _ in self._head], name)
 
     def get_column(self, rows: Sequence[dict[str, Any]], name: str) -> list[Any]:
         """Return the values of a key, None where an object lacks it."""
         return [row.get(name) for row in rows]
 
-    def list_flat_columns(self) -> list[str]:
-        """List the keys whose values are neither objects nor lists of other things than texts."""
-        nested = {
-            key
-            for _, record, _ in self.head
-            for key, value in record.items()
-            if isinstance(value, dict) or (isinstance(value, list) and not _is_text_list(value))
-        }
-        return [name for name in self.names if name not in nested]
-
-    def build_schema(self) -> "pa.Schema":
-        """Infer types from the first rows; DataError for a column with values of many types."""
-        import pyarrow as pa
-
-        return pa.schema([(name, self._infer_type(name)) for name in self.names])
-
-    def _infer_type(self, name: str) -> "pa.DataType":
-        import pyarrow as pa
-
-        try:
-            inferred = pa.infer_type([record.get(name) for _, record, _ in self.head])
-        except (pa.ArrowException, OverflowError) as error:
-            raise DataError(
-                f"{self._name}: {name}: values of more than one type ({error}); write .jsonl"
-            ) from None
-        return pa.string() if pa.types.is_null(inferred) else inferred
-
-    def _read_head(self) -> list[Record]:
+    def _read_head(self) -> None:
         """Read as many objects as are held in memory at once."""
-        head: list[Record] = []
+        has_flat_values: dict[str, bool] = {}  # by key
         for record in self._records:
-            head.append(record)
-            if len(head) == CHUNK_ROWS or self._lines.num_chars > CHUNK_CHARS:
+            self._head.append(record)
+            for key, value in record[1].items():
+                has_flat_values[key] = has_flat_values.get(key, True) and _is_flat(value)
+            if len(self._head) == CHUNK_ROWS or self._lines.num_chars > CHUNK_CHARS:
                 break
-        return head
+        self.names = self.header = list(has_flat_values)
+        self.flat_columns = [key for key, is_flat in has_flat_values.items() if is_flat]
 
     def _parse(self) -> Iterator[Record]:
         for line in self._lines:
@@ -100,8 +76,11 @@ def refuse_json(line: str, name: str) -> None:
         )
 
 
-def _is_text_list(items: list[Any]) -> bool:
-    return all(isinstance(item, str) for item in items)
+def _is_flat(value: Any) -> bool:
+    """Whether it is neither an object nor a list of other things than texts."""
+    if isinstance(value, list):
+        return all(isinstance(item, str) for item in value)
+    return not isinstance(value, dict)
 
 
 def _build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

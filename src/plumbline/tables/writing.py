@@ -15,10 +15,12 @@ from typing import IO, TYPE_CHECKING, Any
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.task import Field
 from plumbline.contract.value_types import TYPES
-from plumbline.tables.batches import Batch
-from plumbline.tables.byte_stream import is_compressed
+from plumbline.tables.arrow_files import ArrowTable
+from plumbline.tables.batches import Batch, Table
+from plumbline.tables.byte_stream import GZIP_ENDING
 from plumbline.tables.csv_files import CsvTable
-from plumbline.tables.formats import Table, find_kind
+from plumbline.tables.formats import find_kind
+from plumbline.tables.jsonl_files import JsonTable
 from plumbline.tables.parquet_batches import BatchWriter
 from plumbline.tables.records import CHUNK_ROWS
 from plumbline.tables.values import encode_cell, encode_json
@@ -54,11 +56,7 @@ def create_writer(path: Path, name: str, table: Table, added: Sequence[Field]) -
 
 
 class TableWriter(AbstractContextManager["TableWriter"]):
-    """Writes the rows of `table` with `added` columns behind them; complete after the block."""
-
-    def __init__(self, table: Table, added: Sequence[Field]) -> None:
-        self._columns = table.names
-        self._names = [field.name for field in added]
+    """Writes the rows of a table with added columns behind them; complete after the block."""
 
     @abstractmethod
     def write(self, batch: Batch, answers: Columns) -> None:
@@ -69,10 +67,11 @@ class TextWriter(TableWriter):
     """Writes UTF-8, compressed where the name says so: equal rows give equal bytes."""
 
     def __init__(self, path: Path, name: str, table: Table, added: Sequence[Field]) -> None:
-        super().__init__(table, added)
+        self._columns = table.names
+        self._names = [field.name for field in added]
         self._raw = path.open("wb")
         self._file: IO[bytes] | gzip.GzipFile = self._raw
-        if is_compressed(name):
+        if name.lower().endswith(GZIP_ENDING):
             self._file = gzip.GzipFile("", "wb", GZIP_LEVEL, self._raw, mtime=0)
 
     def __exit__(self, *_: object) -> None:
@@ -144,8 +143,8 @@ class ArrowWriter(TableWriter):
     def __init__(self, path: Path, kind: str, table: Table, added: Sequence[Field]) -> None:
         import pyarrow as pa
 
-        super().__init__(table, added)
-        self._input_schema = table.build_schema()
+        self._columns = table.names
+        self._input_schema = _build_schema(table)
         self._added_schema = pa.schema([(field.name, _convert_type(field.type)) for field in added])
         self._schema = pa.schema(
             [*self._input_schema, *self._added_schema], metadata=self._input_schema.metadata
@@ -192,6 +191,29 @@ def _refuse_new_keys(batch: Batch, known: Sequence[str]) -> None:
                 f"{batch.locate_row(row)}: key {key!r} is not in any of the first {CHUNK_ROWS:,} "
                 "rows; write .jsonl"
             )
+
+
+def _build_schema(table: Table) -> "pa.Schema":
+    """Return the types of the columns of a table, as its file or its first rows have them."""
+    import pyarrow as pa
+
+    if isinstance(table, ArrowTable):
+        return table.schema
+    kinds = dict.fromkeys(table.names, pa.string())  # a number of CSV may be a code: 007
+    if isinstance(table, JsonTable):
+        for name in table.names:
+            kinds[name] = _infer_type(name, table.get_first_values(name))
+    return pa.schema(kinds)
+
+
+def _infer_type(name: str, values: list[Any]) -> "pa.DataType":
+    import pyarrow as pa
+
+    try:
+        inferred = pa.infer_type(values)
+    except (pa.ArrowException, OverflowError) as error:
+        raise DataError(f"{name}: values of more than one type ({error}); write .jsonl") from None
+    return pa.string() if pa.types.is_null(inferred) else inferred
 
 
 def _build_objects(columns: Columns) -> Iterator[dict[str, Any]]:
