@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from plumbline.contract.errors import PlumblineError
@@ -15,30 +16,23 @@ from plumbline_consult.prompts import list_others
 Listener = Callable[[Course, AgentOutcome], None]  # called when an agent has answered or failed
 
 
+@dataclass(frozen=True)
 class Consultation:
     """Consults one team of agents by one policy; questions may be consulted at the same time."""
 
-    def __init__(
-        self,
-        file: AgentsFile,
-        team: Mapping[str, AgentCaller],
-        policy: Policy,
-        listeners: Sequence[Listener] = (),
-    ) -> None:
-        self._file = file
-        self._team = team
-        self._policy = policy
-        self._normalise = load_normaliser(policy.form)
-        self._listeners = listeners
+    file: AgentsFile
+    team: Mapping[str, AgentCaller]
+    policy: Policy
+    listeners: Sequence[Listener] = ()
 
     async def consult(self, question: Question) -> Course:
         """Answer `question`; at the deadline, what is still running is cancelled.
 
         Raises PlumblineError where the policy fails before any agent was asked.
         """
-        deadline = asyncio.get_running_loop().time() + self._file.deadline_s
-        asks_all = is_for_all(question, self._file.ask_all)
-        course = Course(question, deadline, self._file.max_cost, asks_all)
+        deadline = asyncio.get_running_loop().time() + self.file.deadline_s
+        asks_all = is_for_all(question, self.file.ask_all)
+        course = Course(question, deadline, self.file.max_cost, asks_all)
         await self._follow_policy(course)
         if asks_all:
             await self._ask_rest(course)
@@ -52,13 +46,13 @@ class Consultation:
             await self._decide(course)
             if course.is_late() and course.ending == "decided":
                 course.ending = "deadline"
-                course.message = f"the deadline of {self._file.deadline_s:g} s has passed"
+                course.message = f"the deadline of {self.file.deadline_s:g} s has passed"
 
     async def _decide(self, course: Course) -> None:
         """Let the policy look; where it fails after answers were paid for, keep the best so far."""
         try:
             left = max(0.0, course.max_cost - course.cost)
-            course.decision = await self._policy.decide(course.outcomes, left)
+            course.decision = await self.policy.decide(course.outcomes, left)
         except PlumblineError as error:
             if not course.outcomes:
                 raise
@@ -73,7 +67,7 @@ class Consultation:
         for sees_others in (False, True):
             rest = [
                 name
-                for name, caller in self._team.items()
+                for name, caller in self.team.items()
                 if name not in course.asked and caller.agent.sees_others == sees_others
             ]
             await self._ask_several(course, rest)
@@ -81,14 +75,15 @@ class Consultation:
     async def _ask_several(self, course: Course, names: Iterable[str]) -> None:
         """Ask at the same time; agents that see others see what was known before."""
         others = list_others(course.question.text, (one.answer for one in course.outcomes))
-        await run_together(self._ask(course, self._team[name], others) for name in names)
+        await run_together(self._ask(course, self.team[name], others) for name in names)
 
     async def _ask(self, course: Course, caller: AgentCaller, others: list[str]) -> None:
         shown = others if caller.agent.sees_others else []
         text = course.question.text
-        outcome = await caller.ask(text, shown, course.deadline, self._normalise)
+        normalise = load_normaliser(self.policy.form)
+        outcome = await caller.ask(text, shown, course.deadline, normalise)
         course.outcomes.append(outcome)
-        for listener in self._listeners:
+        for listener in self.listeners:
             listener(course, outcome)
 
 

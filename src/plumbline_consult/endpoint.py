@@ -39,7 +39,14 @@ class EndpointClient:
         if self._key:
             headers["authorization"] = f"Bearer {self._key}"
         limits = httpx2.Limits(max_connections=agent.max_parallel)
-        self._client = httpx2.AsyncClient(headers=headers, limits=limits, timeout=None)
+        try:
+            self._client = httpx2.AsyncClient(headers=headers, limits=limits, timeout=None)
+        except (ImportError, ValueError) as error:  # such as a SOCKS proxy without its package
+            raise ParamsError(
+                f"agents.{name}: the proxy in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY cannot be used "
+                f"({clean_text(str(error))}); name one by http://, or unset it; for a SOCKS proxy: "
+                "pip install socksio"
+            ) from None
         self._url = f"{agent.base_url}/chat/completions"
 
     async def respond(self, messages: Messages) -> Reply:

@@ -1,6 +1,7 @@
 """Whatever a server does, one request ends as a reply or as an AgentError without a secret."""
 
 import asyncio
+import sys
 
 import pytest
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
@@ -139,3 +140,15 @@ def test_a_key_that_cannot_be_used(
     with pytest.raises(ParamsError, match=words) as caught:
         EndpointClient("one", build_agent("http://127.0.0.1:9/v1"))
     assert "agents.one.key_env" in str(caught.value)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "gopher://127.0.0.1:70"])
+def test_a_proxy_that_cannot_be_used_is_refused(
+    proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "socksio", None)  # not installed
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(
+        ParamsError, match=r"agents\.one: the proxy in ALL_PROXY.*: pip install socksio"
+    ):
+        EndpointClient("one", build_agent("http://127.0.0.1:1/v1"))
