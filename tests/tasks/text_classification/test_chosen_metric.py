@@ -101,43 +101,6 @@ def test_costs_are_those_of_params_and_1_for_other_errors() -> None:
     assert scores.metrics["expected_cost"] == pytest.approx(56 / 5)
 
 
-PROMISE = {"risk": 0.05, "min_coverage": 0.2}
-
-
-def _answer(right: int, wrong: int, left: int) -> Scores:
-    """Return scores of so many right and wrong answers, and of rows left to people."""
-    hits = np.array([1.0] * right + [0.0] * wrong + [1.0] * left)
-    rows = {"accuracy": hits, "answered": np.array([1.0] * (right + wrong) + [0.0] * left)}
-    return add_metric(
-        Scores(rows, {}),
-        LabelAnswers([], [], [], np.empty((0, 0))),
-        {"metric": "recall_at_precision", "selective": PROMISE, "confidence": 0.95},
-    )
-
-
-def test_recall_counts_the_rows_that_are_answered_rightly() -> None:
-    scores = _answer(right=60, wrong=2, left=38)
-    assert scores.metrics["recall_at_precision"] == 0.6
-    assert scores.per_example["recall_at_precision"].tolist() == [1.0] * 60 + [0.0] * 40
-    assert scores.per_example["correct"].sum() == 98  # as calibration and selective ask
-
-
-def test_answers_that_break_the_precision_have_no_recall_at_it() -> None:
-    assert _answer(right=80, wrong=20, left=0).metrics["recall_at_precision"] == 0
-    by_chance = _answer(right=27, wrong=3, left=70)  # 10 % of 30: the risk may still be 5 %
-    assert by_chance.metrics["recall_at_precision"] == 0.27
-    assert _answer(right=0, wrong=0, left=100).metrics["recall_at_precision"] == 0
-
-
-def test_the_precision_is_a_part_of_the_metric() -> None:
-    params = _choose(metric="recall_at_precision", selective=PROMISE)
-    task = TASK.configure(params)
-    assert task.metric.kind == "binary"
-    assert task.chosen["selective"] == PROMISE
-    with pytest.raises(ValidationError, match="recall_at_precision needs selective"):
-        _choose(metric="recall_at_precision")
-
-
 def test_a_model_that_is_not_known_to_keep_the_precision_answers_nothing() -> None:
     asked = Selective(risk=0.05, min_coverage=0.2)
     policy = FormPolicy(("fp32",), SHIPPED.evaluation.model_copy(update={"selective": asked}))
@@ -185,8 +148,8 @@ def _choose_noisy(**values: object) -> TextParams:
     return TextParams.model_validate({**plain, "data": plain["data"] | {"generated": noisy}})
 
 
-def test_the_bound_is_known_for_metrics_that_count_right_answers(generated: Path) -> None:
-    params = _choose_noisy(metric="recall_at_precision", selective=PROMISE)
+def test_the_bound_is_known_for_accuracy(generated: Path) -> None:
+    params = _choose_noisy(metric="accuracy")
     ids = read_rows(generated / "examples", "test")["id"].tolist()
     noisy = find_noisy(params, ids)
     assert noisy

@@ -429,7 +429,6 @@ class TextEvaluation(Evaluation):
             "balanced_accuracy",
             "macro_f1",
             "average_precision",
-            "recall_at_precision",
             "jaccard",
             "nll",
             "expected_cost",
@@ -455,21 +454,9 @@ class TextEvaluation(Evaluation):
                 raise ValueError(f"costs.{actual}.{actual}: a right answer costs nothing")
         return self
 
-    @model_validator(mode="after")
-    def _check_precision(self) -> "TextEvaluation":
-        if self.metric == "recall_at_precision" and self.selective is None:
-            raise ValueError(
-                "metric: recall_at_precision needs selective, whose risk is 1 less the precision, "
-                "such as selective: {risk: 0.05, min_coverage: 0.5}"
-            )
-        return self
-
     def describe_metric(self) -> dict[str, Any]:
         """Return `metric`, and what else decides its scores, as in the file; {} for accuracy."""
-        keys = {"metric", "costs"}
-        if self.metric == "recall_at_precision":
-            keys |= {"selective", "confidence"}
-        return self.model_dump(mode="json", include=keys)
+        return self.model_dump(mode="json", include={"metric", "costs"})
 
 
 def _check_can_learn_sets(name: str, config: CandidateConfig) -> None:

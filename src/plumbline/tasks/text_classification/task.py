@@ -33,7 +33,6 @@ TASK = Task[TextParams](
             perfect=1.0,
             of_whole_split=True,
         ),
-        "recall_at_precision": Metric("recall_at_precision", higher_is_better=True, kind="binary"),
         "jaccard": Metric("jaccard", higher_is_better=True, kind="continuous", perfect=1.0),
         "nll": Metric("nll", higher_is_better=False, kind="continuous"),
         "expected_cost": Metric("expected_cost", higher_is_better=False, kind="continuous"),

@@ -12,7 +12,6 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.statistics import influence
-from plumbline.statistics.intervals import compute_proportion_interval
 from plumbline.tasks.text_classification.data.label_sets import mark_labels
 
 LabelSets = Sequence[tuple[str, ...]]
@@ -43,9 +42,6 @@ def add_metric(scores: Scores, labels: LabelAnswers, chosen: Mapping[str, Any]) 
         values = score_f1(labels.actual, labels.given)
     elif name == "average_precision":
         values = score_ranking(labels)
-    elif name == "recall_at_precision":
-        risk = chosen["selective"]["risk"]
-        values = score_recall(rows["accuracy"], rows["answered"], risk, chosen["confidence"])
     else:
         values = rows[name]
     return replace(
@@ -99,24 +95,6 @@ def score_ranking(labels: LabelAnswers) -> np.ndarray:
         influence.compute_average_precision_values(truth, columns.get(name, unknown))
         for name, truth in truths
     )
-
-
-def score_recall(
-    hits: np.ndarray, answered: np.ndarray, risk: float, confidence: float
-) -> np.ndarray:
-    """Return 1 for each row [N] that is answered, and rightly: their share is the recall.
-
-    It is the recall at a precision of 1 - `risk`. Answers that are wrong significantly more often
-    do not have that precision, and their recall at it is 0.
-    """
-    num_answered = round(float(answered.sum()))
-    right: np.ndarray = hits * answered
-    if num_answered == 0:
-        return right
-    num_wrong = num_answered - round(float(right.sum()))
-    if compute_proportion_interval(num_wrong, num_answered, confidence).low > risk:
-        return np.zeros_like(right)
-    return right
 
 
 def compute_jaccard(actual: LabelSets, given: LabelSets) -> np.ndarray:
