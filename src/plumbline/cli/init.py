@@ -65,9 +65,9 @@ def init_repository(
     from plumbline.init.creation import InitRequest, create_repository
 
     request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
-    made = create_repository(request)
-    _print_survey(made.survey)
-    for reason in made.proposal.reasons:
+    survey, reasons = create_repository(request)
+    _print_survey(survey)
+    for reason in reasons:
         print_plain(f"  {reason}")
     if with_task is not None:
         print_plain(f"  task: {with_task}: its expectation and cases are in src/tasks/{with_task}")

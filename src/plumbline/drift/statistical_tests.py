@@ -46,10 +46,8 @@ def compare_tables(
     Where both know the true answers (column `label`), also test whether `answer` is worse.
     """
     shared = [str(name) for name in reference.columns if name in current.columns]
-    signals = arrays.find_array_columns(reference[shared])
-    symbols = arrays.find_symbol_columns(reference, signals)
-    reference = arrays.measure_arrays(reference[shared], signals, symbols)
-    current = arrays.measure_arrays(current[shared], signals, symbols)
+    reference, current = reference[shared].copy(), current[shared].copy()
+    arrays.unfold_arrays(reference, current)
     tests: list[DriftTest] = []
     for name in reference.columns:
         if not _is_number(reference[name]):  # the same text, whichever file format it came from

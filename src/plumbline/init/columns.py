@@ -65,23 +65,20 @@ class ColumnProfile:
         return is_filled and is_varied and (has_words or self.name.lower() in list_text_names())
 
     def is_label(self, num_rows: int) -> bool:
-        """Whether the values may be classes: few, short, each in several rows."""
-        return self._has_classes(self.values, num_rows)
-
-    def is_label_set(self, num_rows: int) -> bool:
-        """Whether the values are sets of labels that may be classes."""
-        if self.separator is None:
-            return False
-        labels: Counter[str] = Counter()
-        for value, count in self.values.items():
-            labels.update(dict.fromkeys(split_cell(value, self.separator), count))
-        return self._has_classes(labels, num_rows)
-
-    def _has_classes(self, labels: Counter[str], num_rows: int) -> bool:
+        """Whether values, or the labels in them, may be classes: few, short, in several rows."""
+        labels = self._count_labels()
         is_repeated = 2 <= len(labels) <= MAX_CLASSES
         is_frequent = len(labels) * MIN_ROWS_PER_CLASS <= self.num_filled
         is_short = self.num_chars <= MAX_LABEL_CHARS * max(self.num_filled, labels.total())
         return is_repeated and is_frequent and is_short and self.num_filled >= MIN_FILLED * num_rows
+
+    def _count_labels(self) -> Counter[str]:
+        if self.separator is None:
+            return self.values
+        labels: Counter[str] = Counter()
+        for value, count in self.values.items():
+            labels.update(dict.fromkeys(split_cell(value, self.separator), count))
+        return labels
 
 
 @dataclass(frozen=True)
@@ -103,12 +100,8 @@ class FileColumns:
 
     def list_possible_labels(self, text: str | None) -> list[str]:
         """List the columns beside `text` that can be the label, or sets of labels."""
-        profiles = {name: it for name, it in self.profiles.items() if name != text}
-        return [
-            name
-            for name, it in profiles.items()
-            if it.is_label(self.num_rows) or it.is_label_set(self.num_rows)
-        ]
+        profiles = self.profiles.items()
+        return [name for name, it in profiles if name != text and it.is_label(self.num_rows)]
 
     def list_possible_texts(self, labels: Sequence[str]) -> list[str]:
         """List the columns beside `labels` that can be the text."""

@@ -13,7 +13,6 @@ from plumbline.contract.errors import DataError, ParamsError, PlumblineError
 from plumbline.contract.task_packages import find_task_package
 from plumbline.init.answers import InitAnswers
 from plumbline.init.git import call_git
-from plumbline.init.proposal import Proposal
 from plumbline.init.rendering import render_repository
 from plumbline.init.survey import FileSurvey, inspect_file
 from plumbline.init.wheel import write_wheel
@@ -40,16 +39,8 @@ class InitRequest:
     separator: str | None = None  # of several labels in a cell; "": a cell is one label
 
 
-@dataclass(frozen=True)
-class NewRepository:
-    """What was seen, and what was made of it."""
-
-    survey: FileSurvey
-    proposal: Proposal
-
-
-def create_repository(request: InitRequest) -> NewRepository:
-    """Write the repository, with one commit.
+def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
+    """Write the repository, with one commit; return what was seen, and why its params are so.
 
     Raises PlumblineError where the folder has something in it, and DataError where the file cannot
     be used; then nothing is written.
@@ -68,7 +59,7 @@ def create_repository(request: InitRequest) -> NewRepository:
         for path, copy in _name_copies(request).items():
             shutil.copyfile(path, aside / copy)
         _commit(aside)
-    return NewRepository(survey, proposal)
+    return survey, proposal.reasons
 
 
 def _check_is_free(folder: Path) -> None:

@@ -84,15 +84,6 @@ def test_the_row_with_too_many_labels_is_that_of_all_files_in_order(
         run_ingest(make_params("raw/*.csv"), folder / "out")
 
 
-def test_exchanged_columns_are_counted_over_all_files(folder: Path) -> None:
-    for name, num_rows in (("a", 40), ("b", 30), ("c", 20)):
-        rows = [(f"{number % 3}", f"{name} ticket {number}", "c") for number in range(num_rows)]
-        write_csv(f"raw/{name}.csv", rows)
-    message = "seem to be swapped: 90 rows have 3 different texts and 90 different labels, such as"
-    with pytest.raises(DataError, match=f"{message} 'a ticket 0'"):
-        run_ingest(make_params("raw/*.csv"), folder / "out")
-
-
 def test_rows_that_wait_leave_no_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "tmp").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))

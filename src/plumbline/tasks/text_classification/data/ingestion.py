@@ -72,7 +72,6 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     survey = SourceSurvey()
     num_rows: list[int] = []  # of each part
     rows = StoredRows(batch_rows(_read_parts(parts, reader, survey, num_rows), reader.num_values))
-    survey.check_columns()
     survey.check_classes()
     names = survey.name_labels()
     policies = params.data.policies

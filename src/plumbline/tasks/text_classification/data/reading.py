@@ -64,7 +64,7 @@ class PartReader:
                 if has_points:
                     value = read.get_value(divider, cells.join(found.labels))
                     point = find_point(self.params.data.split, read.digest, value, place)
-                survey.add(place, found.labels, read.digest, point)
+                survey.add(place, found.labels, point)
                 yield read
 
     def _drop(self, column: str, value: str | None, place: str, given: str | None) -> ReadRow:

@@ -8,10 +8,6 @@ from plumbline.tasks.text_classification.data.labels import MIN_ROWS, LabelNames
 from plumbline.tasks.text_classification.data.stratification import MAX_POINTS
 
 MAX_CLASSES = 20_000  # with more, this is not a classification problem, whatever params say
-# Two columns are swapped where most labels occur once, and there are fewer texts by this factor.
-SWAPPED_RATIO = 3
-MIN_LABELS = 20  # below, all of this can be chance
-MAX_TEXTS = 2000  # of which as many differ, they are no labels
 
 
 class SourceSurvey:
@@ -26,18 +22,14 @@ class SourceSurvey:
         self._rows: Counter[str] = Counter()
         self._points: defaultdict[str, set[float]] = defaultdict(set)
         self._dropped: Counter[str] = Counter()  # rows of labels, whose text is a null-like word
-        self._texts: set[str] = set()  # of the first MAX_TEXTS that differ
 
-    def add(self, place: str, labels: tuple[str, ...], digest: str, point: float | None) -> None:
+    def add(self, place: str, labels: tuple[str, ...], point: float | None) -> None:
         """Count one row that can be used; `point` is None where its split is given.
 
         Raises DataError once there are far too many labels.
         """
         self._rows.update(labels)
-        if len(self._texts) < MAX_TEXTS:
-            self._texts.add(digest)
         if len(self._rows) > MAX_CLASSES:
-            self.check_columns()
             raise DataError(
                 f"{place}: more than {MAX_CLASSES:,} different labels so far, "
                 f"such as {join_labels(labels)[:40]!r}; is data.columns.label the right column?"
@@ -50,20 +42,6 @@ class SourceSurvey:
         """Count a row that is dropped since its text looks like a missing value."""
         if text and not text.isspace():
             self._dropped.update(labels)
-
-    def check_columns(self) -> None:
-        """Raise DataError where the labels look like texts, and the texts like labels."""
-        num_rows = self._rows.total()
-        num_labels = len(self._rows)
-        num_texts = len(self._texts)
-        is_few = num_texts < MAX_TEXTS and SWAPPED_RATIO * num_texts <= num_labels
-        if num_labels < MIN_LABELS or 2 * num_labels <= num_rows or not is_few:
-            return
-        raise DataError(
-            f"data.columns.text and data.columns.label seem to be swapped: {num_rows:,} "
-            f"rows have {num_texts:,} different texts and {num_labels:,} different labels, such as "
-            f"{next(iter(self._rows))[:40]!r}; exchange the two names in params.yaml"
-        )
 
     def check_classes(self) -> None:
         """Raise DataError where a class would vanish, since words are taken for missing texts."""
