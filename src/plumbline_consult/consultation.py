@@ -64,13 +64,11 @@ class Consultation:
 
         After the deadline nothing is sent: records of this question name every agent.
         """
+        asked = {outcome.agent for outcome in course.outcomes}
+        rest = [name for name in self.team if name not in asked]
         for sees_others in (False, True):
-            rest = [
-                name
-                for name, caller in self.team.items()
-                if name not in course.asked and caller.agent.sees_others == sees_others
-            ]
-            await self._ask_several(course, rest)
+            same = [name for name in rest if self.team[name].agent.sees_others == sees_others]
+            await self._ask_several(course, same)
 
     async def _ask_several(self, course: Course, names: Iterable[str]) -> None:
         """Ask at the same time; agents that see others see what was known before."""

@@ -35,11 +35,6 @@ class Course:
     message: str = ""  # why it ended, where the policy did not decide
 
     @property
-    def asked(self) -> list[str]:
-        """The agents that were asked and have answered or failed."""
-        return [outcome.agent for outcome in self.outcomes]
-
-    @property
     def cost(self) -> float:
         """Dollars that it cost so far."""
         return sum(outcome.cost for outcome in self.outcomes)

@@ -58,26 +58,25 @@ class PolicyConfig:
         return max(0.0, min(budget, left))
 
 
+@dataclass(frozen=True)
 class ModelPolicy:
     """A model as the policy; `answer_row` gives its outputs for one row."""
 
-    def __init__(
-        self,
-        config: PolicyConfig,
-        label: str,
-        answer_row: Callable[[Columns], Awaitable[Columns]],
-    ) -> None:
-        self.label = label  # who decides, as records name it
-        self.form = config.form
-        self._config = config
-        self._answer_row = answer_row
+    config: PolicyConfig
+    label: str  # who decides, as records name it
+    answer_row: Callable[[Columns], Awaitable[Columns]]
+
+    @property
+    def form(self) -> str:
+        """The form in which answers are compared."""
+        return self.config.form
 
     async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
         """Decide by what agents answered, and the dollars that are left.
 
         Raises what `answer_row` raises: PlumblineError where the model's code fails.
         """
-        output = await self._answer_row(self._config.build_columns(outcomes, budget))
+        output = await self.answer_row(self.config.build_columns(outcomes, budget))
         (ask,) = output["ask"]
         (answer,) = output["answer"]
         (confidence,) = output["confidence"]
@@ -85,21 +84,21 @@ class ModelPolicy:
         return PolicyDecision((ask,) if ask else (), answer, confidence, votes)
 
 
+@dataclass(frozen=True)
 class Everyone:
     """Before there is a model: all are asked at the same time, then those that see the others."""
 
-    label = EVERYONE
-
-    def __init__(self, file: AgentsFile, form: str) -> None:
-        self.form = form
-        self._agents = file.agents
+    file: AgentsFile
+    form: str
+    label: str = EVERYONE
 
     async def decide(self, outcomes: Sequence[AgentOutcome], budget: float) -> PolicyDecision:
         """Ask who was not asked; of equally common answers, the first agent's in the file wins."""
         given = {outcome.agent: outcome.answer for outcome in outcomes}
-        rest = [name for name in self._agents if name not in given]
-        first = [name for name in rest if not self._agents[name].sees_others]
-        ordered = [given[name] for name in self._agents if given.get(name)]
+        agents = self.file.agents
+        rest = [name for name in agents if name not in given]
+        first = [name for name in rest if not agents[name].sees_others]
+        ordered = [given[name] for name in agents if given.get(name)]
         votes = Counter(ordered).most_common()
         shares = [{"answer": text, "share": count / len(ordered)} for text, count in votes]
         best = votes[0][0] if votes else ""
