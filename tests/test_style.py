@@ -3,7 +3,7 @@
 import ast
 import re
 import tomllib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from pathlib import Path
 
 from tests.support.census import ROOT, SOURCES
@@ -77,15 +77,6 @@ def test_helpers_of_tests_are_in_one_folder() -> None:
     assert list_stray_helpers(TESTS) == []
 
 
-def test_no_two_test_files_have_one_name() -> None:
-    """Pytest imports a test file by its base name, as the folders of tests are no packages."""
-    assert list_repeated_names(TESTS) == []
-
-
-def test_no_test_module_is_imported() -> None:
-    assert list_imported_tests(TESTS) == []
-
-
 def test_no_test_reads_the_params_of_the_user() -> None:
     """Whoever edits params.yaml as the README says still passes the product's tests."""
     reads = 'ROOT / "params.yaml"'
@@ -143,36 +134,3 @@ def list_stray_helpers(folder: Path) -> list[str]:
         if not is_test and name.parts[0] != "support":
             strays.append(name.as_posix())
     return strays
-
-
-def list_repeated_names(folder: Path) -> list[str]:
-    """List the base names that more than one test file has."""
-    counts = Counter(path.name for path in folder.rglob("test_*.py"))
-    return sorted(name for name, count in counts.items() if count > 1)
-
-
-def list_imported_tests(folder: Path) -> list[str]:
-    """List the imports of what is among the tests and not in support/."""
-    wrong = []
-    for path in sorted(folder.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if any(map(is_test_module, list_imports(node))):
-                wrong.append(f"{path.relative_to(folder)}:{node.lineno}")
-    return wrong
-
-
-def list_imports(node: ast.AST) -> list[str]:
-    """List the modules that a statement imports; a relative import begins with a dot."""
-    if isinstance(node, ast.Import):
-        return [alias.name for alias in node.names]
-    if isinstance(node, ast.ImportFrom):
-        base = "." * node.level + (node.module or "")
-        return [f"{base}.{alias.name}" for alias in node.names]
-    return []
-
-
-def is_test_module(name: str) -> bool:
-    parts = name.split(".")
-    if parts[0] == "tests":
-        return parts[1] != "support"
-    return parts[0] == "" or parts[0].startswith("test_")

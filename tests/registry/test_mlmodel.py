@@ -1,18 +1,17 @@
 """The package around a bundle, as MLflow itself loads and evaluates it."""
 
 import shutil
-import sys
 from pathlib import Path
 
 import mlflow
 import pandas as pd
 import pytest
-from tests.support.racing import TASK, rehearse
+from tests.support.racing import TASK
 
 from plumbline import bundle
 from plumbline.process.files import write_json
 from plumbline.registry.model_versions import CUT, MAX_DESCRIPTION, build_description
-from plumbline.registry.package import clean_process, packaging, rehearsal
+from plumbline.registry.package import clean_process, packaging
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +58,6 @@ def test_mlflow_itself_evaluates_it(package: Path, tmp_path: Path, kind: str) ->
         assert done.metrics["accuracy_score"] == pytest.approx(2 / 3)
     else:
         assert done.metrics["mean_absolute_error"] == pytest.approx(2 / 3)
-
-
-@pytest.mark.slow
-def test_its_memory_is_that_of_the_process_that_answers(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rehearsal, "PYTHON", sys.executable)  # no fork: the process is tested
-    ballast = b"x" * 1_500_000_000  # of the process that asks
-    result = rehearse(saved / "model", saved / "golden.json", TASK)
-    assert 50 < result.rss_mb < len(ballast) / 1e6
 
 
 CARD = "# Model card\n\nshort\n"

@@ -131,13 +131,6 @@ BROKEN: dict[str, tuple[str, bytes, str]] = {
 }  # fmt: skip
 
 
-def test_two_columns_of_parquet_of_one_name(model: Model, tmp_path: Path) -> None:
-    source = tmp_path / "in.parquet"
-    pq.write_table(pa.table([["a"], ["b"], ["c"]], names=["text", "n", "n"]), source)
-    with pytest.raises(DataError, match=rf"^{source}: duplicate column 'n'; rename one"):
-        model.score(source, tmp_path / "out.csv")
-
-
 @pytest.mark.parametrize("fault", BROKEN)
 def test_a_broken_file_is_named_with_the_line_and_leaves_nothing(
     model: Model, tmp_path: Path, fault: str

@@ -19,24 +19,6 @@ def server(registered: Lines) -> Iterator[Server]:
         yield found
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"inputs": [0.0, 1]},
-        {"dataframe_records": [{"x": 0.0}, {"x": 1.0}]},
-        {"dataframe_split": {"columns": ["x"], "data": [[0.0], [1.0]]}},
-        {
-            "dataframe_split": {"columns": ["x"], "index": [7, 8], "data": [[0.0], [1.0]]},
-            "params": {},
-        },
-    ],
-)
-def test_every_layout_of_mlflows_contract(server: Server, body: dict) -> None:
-    status, headers, raw = server.ask("POST", "/invocations", json.dumps(body), **JSON)
-    assert (status, json.loads(raw)) == (200, {"predictions": [{"y": 1.0}, {"y": 3.0}]})
-    assert (headers["x-plumbline-version"], headers["x-plumbline-side"]) == ("1", "champion")
-
-
 def test_open_inference_protocol(server: Server) -> None:
     metadata = json.loads(server.ask("GET", "/v2/models/line")[2])
     assert metadata["inputs"] == [{"name": "x", "datatype": "FP64", "shape": [-1]}]
