@@ -96,6 +96,20 @@ def test_a_record_that_cannot_be_delivered_does_not_hold_up_the_next(
     assert delivery.deliver() == delivery.DeliveryReport()
 
 
+def test_a_param_that_changed_meanwhile_keeps_its_first_value(
+    tracked_line: tuple[Params, Task], waited: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {"workers": 1}
+    with track_stage(tracked_line[0], "train", "gradient", lambda _: RunFacts(params=dict(given))):
+        delivery.deliver()
+        given.update(workers=2, seed=3)
+    with caplog.at_level(logging.WARNING):
+        assert delivery.deliver() == delivery.DeliveryReport()
+    assert find_run("train gradient").data.params == {"workers": "1", "seed": "3"}
+    assert caplog.text.count("MLflow keeps the first value of workers") == 1
+    assert delivery.list_waiting() == []
+
+
 def test_no_secret_of_a_source_is_in_the_store(
     tracked_line: tuple[Params, Task], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -79,7 +79,7 @@ def close_killed() -> None:
 def begin_run(client: "MlflowClient", record: RunRecord) -> str:
     """Begin the run of a record now, and return its id; raises what MLflow raises."""
     with lock_delivery(), mlflow_client.send_once():
-        return RunWriter(client, record).begin()
+        return RunWriter(client, record).id
 
 
 @contextmanager

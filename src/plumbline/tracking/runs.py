@@ -1,5 +1,6 @@
 """The runs of MLflow that records become: found by a key, so that nothing is there twice."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,38 +22,34 @@ SHARED = ("mlflow.", "plumbline.dvc_experiment")  # tags of a stage that its pas
 # What no part of a name may hold or be; MLflow refuses a whole batch for one such name.
 REFUSED = re.compile(r"[^\w\-. :]|^\.+$")
 MAX_NAME, MAX_PARAM, MAX_TAG = 250, 6000, 5000  # characters
+log = logging.getLogger(__name__)
 
 
 class RunWriter:
-    """Writes one record to MLflow; written again, it changes nothing."""
+    """Writes one record to MLflow; written again, it changes nothing.
+
+    The run, of this `id`, and that of its pass begin where they are not there; raises as MLflow.
+    """
 
     def __init__(self, client: "MlflowClient", record: RunRecord) -> None:
         self._client = client
         self._record = record
         self._experiment_id = mlflow_client.get_or_create_experiment(client, record.experiment)
-        self._id = ""
-        self._pass_id = ""
-
-    def begin(self) -> str:
-        """Return the id of the run, which is created where it is not there; raises as MLflow."""
-        record = self._record
         shared = {key: value for key, value in record.tags.items() if key.startswith(SHARED)}
         shared[PASS_TAG] = record.pass_key
         began = record.started - 1  # so that it is before its first stage in a list
         self._pass_id = self._ensure(record.pass_key, record.pass_name, began, shared)
         tags = record.tags | {PARENT_TAG: self._pass_id}
-        self._id = self._ensure(record.key, record.name, record.started, tags)
-        return self._id
+        self.id = self._ensure(record.key, record.name, record.started, tags)
 
     def write(self) -> None:
         """Write all that the record says, and the run of its pass; raises what MLflow raises."""
         record, facts = self._record, self._record.facts
         now = record.ended or read_clock_ms()
-        self.begin()
-        self._set_tags(self._id, record.tags | facts.tags | {PARENT_TAG: self._pass_id})
+        self._set_tags(self.id, record.tags | facts.tags | {PARENT_TAG: self._pass_id})
         self._write_params(facts.params)
         self._write_epochs(facts.epochs, now)
-        write_metrics(self._client, self._id, facts.metrics, now)
+        write_metrics(self._client, self.id, facts.metrics, now)
         for dataset in facts.datasets:
             self._write_dataset(dataset)
         for file in facts.files:
@@ -62,7 +59,7 @@ class RunWriter:
             tags[NAME_TAG] = f"{record.pass_name}: {tags[VERDICT_TAG]}"
         self._set_tags(self._pass_id, tags)
         write_metrics(self._client, self._pass_id, facts.pass_metrics, now)
-        for run_id in (self._id, self._pass_id):  # the pass is as the last of its stages
+        for run_id in (self.id, self._pass_id):  # the pass is as the last of its stages
             if record.status == RUNNING:
                 self._client.update_run(run_id, RUNNING)
             else:
@@ -83,11 +80,22 @@ class RunWriter:
         self._client.log_batch(run_id, tags=written)
 
     def _write_params(self, values: Mapping[str, str]) -> None:
-        """Write params; a long value is cut off."""
+        """Write params, a long value cut off; MLflow changes none, so the first value stays."""
         from mlflow.entities import Param
 
-        params = [Param(clean_name(key), value[:MAX_PARAM]) for key, value in values.items()]
-        self._client.log_batch(self._id, params=params)
+        known = dict(self._client.get_run(self.id).data.params)
+        new, changed = [], []
+        for key, value in values.items():
+            name, text = clean_name(key), value[:MAX_PARAM]
+            if name not in known:
+                known[name] = text
+                new.append(Param(name, text))
+            elif known[name] != text:
+                changed.append(name)
+        self._client.log_batch(self.id, params=new)
+        if changed and self._record.status != RUNNING:
+            names = ", ".join(changed)
+            log.warning("%s: MLflow keeps the first value of %s", self._record.name, names)
 
     def _write_epochs(self, epochs: Sequence[tuple[int, Mapping[str, float]]], now: int) -> None:
         """Write the epochs that are not there yet: a training that goes on repeats some."""
@@ -95,21 +103,21 @@ class RunWriter:
         for epoch, values in epochs:
             name = clean_name(next(iter(values)))
             if name not in known:
-                history = self._client.get_metric_history(self._id, name)
+                history = self._client.get_metric_history(self.id, name)
                 known[name] = {point.step for point in history}
             if epoch not in known[name]:
-                write_metrics(self._client, self._id, values, now, epoch)
+                write_metrics(self._client, self.id, values, now, epoch)
 
     def _write_file(self, path: Path, folder: str, digest: str) -> None:
         if path.exists() and digest_path(path) == digest:  # no later run wrote it
-            self._client.log_artifact(self._id, str(path), folder or None)
+            self._client.log_artifact(self.id, str(path), folder or None)
 
     def _write_dataset(self, facts: Mapping[str, Any]) -> None:
         from mlflow.entities import Dataset, DatasetInput, InputTag
 
         described = {key: value for key, value in facts.items() if key != "context"}
         tags = [InputTag("mlflow.data.context", facts["context"])]
-        self._client.log_inputs(self._id, [DatasetInput(Dataset(**described), tags)])
+        self._client.log_inputs(self.id, [DatasetInput(Dataset(**described), tags)])
 
 
 def write_metrics(
