@@ -4,8 +4,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from tests.support.checkouts import LINE
 
+from plumbline.cli.tune import apply_values
 from plumbline.contract.errors import ParamsError
+from plumbline.contract.params import Params
+from plumbline.contract.task import Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tuning.params_edit import edit_candidate, format_scalar
 
@@ -50,3 +54,14 @@ def test_a_missing_key_without_a_place_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match=r"candidates\.small\.depth: missing"):
         edit_candidate(path, "small", {"depth": 4})
     assert path.read_text(encoding="utf-8") == BLOCK
+
+
+def test_what_was_edited_during_a_search_is_read_again(line_task: tuple[Params, Task]) -> None:
+    text = (LINE / "params.yaml").read_text(encoding="utf-8")
+    path = Path("params.yaml")
+    path.write_text(text.replace("gradient: {", "slow: {"), encoding="utf-8")
+    with pytest.raises(ParamsError, match=r"candidates\.gradient: not in params\.yaml"):
+        apply_values("gradient", {"learning_rate": 0.1})
+    path.write_text(text.replace("max_epochs: 4", "max_epochs: 4, search: {}"), encoding="utf-8")
+    with pytest.raises(ParamsError, match=r"candidates\.gradient\.learning_rate"):
+        apply_values("gradient", {"learning_rate": "fast"})

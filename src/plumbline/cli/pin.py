@@ -5,11 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from plumbline.cli.tune import edit_and_check
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.yaml_file import load_yaml
-from plumbline.terminal.console import print_plain
+from plumbline.terminal.console import print_lines, print_plain
 
 EXAMPLE = "plumbline pin hf://sentence-transformers/all-MiniLM-L6-v2"
 
@@ -31,11 +30,17 @@ def pin_weights(
 
     Comments stay. `dvc repro` checks the SHA-256 before it trains.
     """
+    from plumbline.contract.loading import load_params
     from plumbline.tasks.text_classification.models.weights import find_pin
+    from plumbline.tuning.params_edit import edit_candidate
 
     name = _choose_candidate(layout.PARAMS, candidate)
     pin = find_pin(address)
-    edit_and_check(name, {"weights": pin.weights, "sha256": pin.sha256})
+    edit_candidate(layout.PARAMS, name, {"weights": pin.weights, "sha256": pin.sha256})
+    try:
+        load_params(layout.PARAMS)
+    except ParamsError as error:
+        print_lines(f"still wrong: {error}")
     print_plain(f"{layout.PARAMS}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
 
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from plumbline.contract import layout
-from plumbline.contract.errors import ParamsError
 from plumbline.contract.steps import announce, show_steps
-from plumbline.terminal.console import explain_stop, print_lines, print_plain
+from plumbline.terminal.console import explain_stop, print_plain
 
 if TYPE_CHECKING:
     from plumbline.tuning.search import SearchResult
@@ -58,12 +57,7 @@ def tune(
         announce("loads libraries and examples")
         from plumbline.tuning import search
 
-        options = search.SearchOptions(
-            num_trials=trials,
-            timeout_s=timeout,
-            storage=storage,
-            num_repeats=seeds,
-        )
+        options = search.SearchOptions(trials, timeout, storage, num_repeats=seeds)
         task = load_task(params.task).configure(params)
         result = search.search(params, task, candidate, options, print_plain)
     _print_result(
@@ -73,7 +67,7 @@ def tune(
         "" if apply else ", which --apply writes",
     )
     if apply:
-        edit_and_check(candidate, result.proposed, anchor="search")
+        apply_values(candidate, result.proposed)
         print_plain(f"{layout.PARAMS}: written; `dvc repro` trains {candidate} with them")
     else:
         print_plain(f"the same command with --apply writes this into {layout.PARAMS} at once")
@@ -92,13 +86,11 @@ def _print_result(result: "SearchResult", name: str, candidate: str, remark: str
         print_plain(f"  {key}: {format_scalar(value)}")
 
 
-def edit_and_check(candidate: str, values: dict[str, Any], anchor: str = "") -> None:
-    """Write the values into params.yaml; print what is still wrong in it, if anything is."""
+def apply_values(candidate: str, values: dict[str, Any]) -> None:
+    """Write the values into params.yaml as it is by now; ParamsError where it is not valid."""
     from plumbline.contract.loading import load_params
     from plumbline.tuning.params_edit import edit_candidate
 
-    edit_candidate(layout.PARAMS, candidate, values, anchor)
-    try:
-        load_params(layout.PARAMS)
-    except ParamsError as error:
-        print_lines(f"still wrong: {error}")
+    load_params(layout.PARAMS).require_candidate(candidate)
+    edit_candidate(layout.PARAMS, candidate, values, anchor="search")
+    load_params(layout.PARAMS)
