@@ -23,6 +23,7 @@ from plumbline.diagnostics.reproduce.comparison import (
 )
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.process.files import write_json
+from plumbline.registry.reader.stores import RegisteredVersion
 
 END_TIMEOUT_S = 600.0
 SET_TAG = """
@@ -233,9 +234,8 @@ def test_a_changed_tree_is_refused_and_its_parameters_are_used_if_asked(dirty: C
 
 
 def subject(evidence: dict) -> ReproductionSubject:
-    return ReproductionSubject(
-        "line", "1", "c" * 40, False, evidence["digests"]["bundle"], evidence, Path("params.yaml")
-    )
+    registered = RegisteredVersion("line", "1", {}, "", None, None)
+    return ReproductionSubject(registered, "c" * 40, False, evidence, Path("params.yaml"))
 
 
 def evidence(**changes: object) -> dict:

@@ -42,6 +42,8 @@ from plumbline.contract.errors import (
     RefusedError,
     RegistryError,
 )
+from plumbline.diagnostics.doctor.registry import check_registry
+from plumbline.diagnostics.result import DiagnosticResult
 from plumbline.process.files import digest_path, write_json
 from plumbline.registry import champion_pin, journal, model_versions, promotion
 from plumbline.registry.champion_pin import ChampionPin
@@ -380,14 +382,26 @@ def test_the_command_that_the_error_names_accepts_the_move_and_says_who(here: Pa
     promotion.promote(NAME, "3", expect="2", reason="decisions go on")
 
 
-def test_an_alias_that_was_removed_is_set_back_or_decided_on(here: Path) -> None:
+def test_a_champion_whose_version_was_deleted_is_named_and_another_takes_its_place(
+    here: Path,
+) -> None:
     make_first_champion("1")
-    client = model_versions.connect_registry()
-    client.delete_registered_model_alias(NAME, "champion")
-    with pytest.raises(JournalIntegrityError, match=r"back to version 1$"):
-        promotion.read_history(NAME)
-    entry = promotion.promote(NAME, "2", expect="1", reason="it was removed", override=True)
+    model_versions.connect_registry().delete_model_version(NAME, "1")  # and its alias with it
+    found = find_fault("version 1, named in entry")
+    assert not found.ok
+    assert "does not exist, and is the champion" in found.message
+    arguments = f"promote {NAME} VERSION --expect 1 --override --reason"
+    assert f"restore it from a backup, or `plumbline {arguments} WHY`" in found.remedy
+    assert read_remedy() == [*arguments.split(), "better on refunds"]
+    entry = promotion.promote(NAME, "2", expect="1", reason="it is gone", override=True)
     assert (entry.previous, read_champion_alias()) == ("1", "2")
+    assert "it is not served any more" in find_fault("version 1, named in entry").remedy
+
+
+def find_fault(message: str) -> DiagnosticResult:
+    """What doctor says of it."""
+    (found,) = [result for result in check_registry(full=True) if message in result.message]
+    return found
 
 
 def kill_at(patch: pytest.MonkeyPatch, name: str) -> None:

@@ -153,13 +153,10 @@ def _build_alias_error(model: str, alias: str, champion: str) -> JournalIntegrit
     back = f"set `champion` back to version {champion}"
     if champion == NO_CHAMPION:
         back = "remove the alias"
-    message = (
+    other = "VERSION" if alias == NO_CHAMPION else alias
+    return JournalIntegrityError(
         f"{model}: the champion is {champion} in the journal, {alias} in the registry: the alias "
-        f"was changed outside plumbline; {back}"
+        f"was changed outside plumbline; {back}, then `plumbline promote` asks whether another "
+        "may be champion; or accept the change: "
+        f"`plumbline promote {model} {other} --expect {champion} --override --reason WHY`"
     )
-    if alias != NO_CHAMPION:
-        message += (
-            ", then `plumbline promote` asks whether it may be champion; or accept the move: "
-            f"`plumbline promote {model} {alias} --expect {champion} --override --reason WHY`"
-        )
-    return JournalIntegrityError(message)

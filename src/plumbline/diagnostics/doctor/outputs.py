@@ -54,7 +54,7 @@ def _report_no_lock(outs: list[str]) -> DiagnosticResult:
     """Say whether something was run here, of which the record is gone."""
     if not outs:
         return DiagnosticResult("outputs", True, "no dvc.lock: nothing was run here yet")
-    message = f"no dvc.lock, so nothing says what these should be: {', '.join(outs[:3])} ..."
+    message = f"no dvc.lock, so nothing says what these should be: {', '.join(outs)}"
     remedy = "`git checkout dvc.lock` to restore what was recorded, or `dvc repro` to run all again"
     return DiagnosticResult("outputs", False, message, remedy)
 
@@ -106,26 +106,23 @@ def _restore_object(out: Any) -> str:
 
 def _find_damaged_objects(out: Any) -> dict[str, Path]:
     """Find the objects whose bytes have another digest, by the name of their file."""
-
-    def is_damaged(digest: str) -> bool:
-        path = Path(out.cache.oid_to_path(digest))
-        return path.exists() and _compute_md5(path) != digest.removesuffix(FOLDER_SUFFIX)
-
     objects = {str(out): out.hash_info.value}
-    if out.hash_info.isdir and not is_damaged(out.hash_info.value):
+    if out.hash_info.isdir and not _is_damaged(out, out.hash_info.value):
         listing = out.get_obj() or ()
         objects |= {f"{out}/{'/'.join(key)}": info.value for key, _, info in listing}
-    return {
-        name: Path(out.cache.oid_to_path(digest))
-        for name, digest in objects.items()
-        if is_damaged(digest)
-    }
+    damaged = {}
+    for name, digest in objects.items():
+        if _is_damaged(out, digest):
+            damaged[name] = Path(out.cache.oid_to_path(digest))
+    return damaged
 
 
-def _compute_md5(path: Path) -> str:
-    """Compute the digest by which DVC names an object."""
+def _is_damaged(out: Any, digest: str) -> bool:
+    path = Path(out.cache.oid_to_path(digest))
+    if not path.exists():
+        return False
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "md5").hexdigest()
+        return hashlib.file_digest(file, "md5").hexdigest() != digest.removesuffix(FOLDER_SUFFIX)
 
 
 def _is_refusal_record(path: str) -> bool:

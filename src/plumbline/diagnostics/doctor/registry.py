@@ -31,6 +31,7 @@ from plumbline.tracking import store_location
 RECORDS = (layout.REPORT, layout.PARAMS, layout.MANIFEST, layout.DRIFT_REFERENCE)
 BACKUP = "restore it from a backup"
 FINISH = "`plumbline journal {}` finishes a decision that was cut off, or says what to do"
+INSTEAD = "`plumbline promote {} VERSION --expect {} --override --reason WHY` takes another one"
 UNREACHABLE = "start the server, or unset MLFLOW_TRACKING_URI to use mlruns/mlflow.db"
 WHEN_IT_ANSWERS = "run this again when the store can be read: nothing shows that it is damaged"
 
@@ -123,12 +124,7 @@ def _check_versions(entries: list[Entry]) -> Iterator[DiagnosticResult]:
         try:
             faults += _check_version(name, version, own)
         except AbsentVersionError:
-            last = _find_last_move(name, entries)
-            ok = last is None or version not in (last.version, last.previous)
-            numbers = ", ".join(str(entry.number) for entry in own)
-            message = f"{name} version {version}, named in entry {numbers}, does not exist"
-            remedy = f"{BACKUP}, unless it was deleted on purpose: it is not served any more"
-            faults.append(DiagnosticResult("versions", ok, message, remedy))
+            faults.append(_report_absent(own, _find_last_move(name, entries)))
         except BundleError as error:
             remedy = f"{BACKUP} of the artifacts; until then do not promote it"
             faults.append(report_error("versions", error, remedy))
@@ -161,6 +157,20 @@ def _check_version(name: str, version: str, own: list[Entry]) -> Iterator[Diagno
         message = f"{name} version {version}: commit {commit[:12]} is not in this repository"
         remedy = "git fetch --all (in a shallow clone: git fetch --unshallow), or push its branch"
         yield DiagnosticResult("versions", False, message, remedy)
+
+
+def _report_absent(own: list[Entry], last: Entry | None) -> DiagnosticResult:
+    """Say that a version is gone, and whether that is wrong; `own` are the entries that name it."""
+    name, version = own[0].model, own[0].version
+    numbers = ", ".join(str(entry.number) for entry in own)
+    message = f"{name} version {version}, named in entry {numbers}, does not exist"
+    if last and version == last.version:
+        message += ", and is the champion: no server can start with it"
+        remedy = f"{BACKUP}, or {INSTEAD.format(name, version)}"
+        return DiagnosticResult("versions", False, message, remedy)
+    remedy = f"{BACKUP}, unless it was deleted on purpose: it is not served any more"
+    ok = last is None or version != last.previous  # to which `rollback` goes
+    return DiagnosticResult("versions", ok, message, remedy)
 
 
 def _find_last_move(name: str, entries: list[Entry]) -> Entry | None:

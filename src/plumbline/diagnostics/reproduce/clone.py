@@ -27,7 +27,7 @@ def prepare_clone(subject: ReproductionSubject, clone: Path, say: Callable[[str]
             f"  {num_copied} files of raw data that are not in git were copied from this checkout, "
             "as they are now"
         )
-    write_json(clone / layout.CHAMPION, {subject.model: None})
+    write_json(clone / layout.CHAMPION, {subject.registered.name: None})
     (clone / ".dvc/config.local").write_text("[cache]\n    dir = cache\n", encoding="utf-8")
 
 

@@ -89,7 +89,7 @@ def _compare_bundles(
     subject: ReproductionSubject, new: Mapping[str, Any], clone: Path
 ) -> ComparisonRow:
     """The winner's bundle; the note names the files that differ."""
-    before = subject.bundle
+    before = subject.evidence["digests"]["bundle"]
     after = new["digests"]["bundle"]
     note = ""
     if before != after:
@@ -99,9 +99,9 @@ def _compare_bundles(
 
 
 def _list_differing_files(subject: ReproductionSubject, reproduced: Path) -> str:
-    address = f"models:/{subject.model}/{subject.version}"
+    registered = subject.registered
     try:
-        with open_version(address) as opened:
+        with open_version(f"models:/{registered.name}/{registered.number}") as opened:
             old = bundle.verify(opened.folder)["files"]
         new = bundle.verify(reproduced)["files"]
     except (BundleError, RegistryError) as error:

@@ -9,22 +9,21 @@ from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.registry.reader import addresses, open_version
 from plumbline.registry.reader.run_files import fetch_recorded_file
+from plumbline.registry.reader.stores import RegisteredVersion
 
 
 @dataclass(frozen=True)
 class ReproductionSubject:
-    """A registered version, from its evidence and its run's artifacts."""
+    """A registered version, with its evidence, and what its run kept."""
 
-    model: str
-    version: str
+    registered: RegisteredVersion
     commit: str
     dirty: bool
-    bundle: str  # digest
     evidence: Mapping[str, Any]
     params: Path  # params.yaml as it was registered
 
     def __str__(self) -> str:
-        return f"{self.model} version {self.version}"
+        return self.registered.label
 
 
 def load_subject(model: str, version: str | None, folder: Path) -> ReproductionSubject:
@@ -43,12 +42,5 @@ def load_subject(model: str, version: str | None, folder: Path) -> ReproductionS
     if not commit:
         raise PlumblineError(f"{registered.label}: its evidence names no commit: none made it")
     params = fetch_recorded_file(registered, evidence, layout.PARAMS, folder)
-    return ReproductionSubject(
-        model=model,
-        version=registered.number,
-        commit=commit,
-        dirty=lineage.get("git_dirty") != "false",
-        bundle=registered.tags[addresses.BUNDLE_TAG],
-        evidence=evidence,
-        params=params,
-    )
+    is_dirty = lineage.get("git_dirty") != "false"
+    return ReproductionSubject(registered, commit, is_dirty, evidence, params)
