@@ -3,10 +3,7 @@
 import json
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,24 +14,12 @@ from tests.support.checkouts import Checkout
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
 from plumbline.diagnostics import reproduce as reproduction
-from plumbline.diagnostics.reproduce.comparison import (
-    Reproduction,
-    compare_evidence,
-)
+from plumbline.diagnostics.reproduce.comparison import Reproduction, compare_evidence
 from plumbline.diagnostics.reproduce.subject import ReproductionSubject
 from plumbline.process.files import write_json
 from plumbline.registry.reader.stores import RegisteredVersion
 
 END_TIMEOUT_S = 600.0
-SET_TAG = """
-import sys
-import mlflow
-mlflow.set_tracking_uri(sys.argv[1])
-client = mlflow.MlflowClient()
-before = client.get_model_version("line", sys.argv[2]).tags[sys.argv[3]]
-client.set_model_version_tag("line", sys.argv[2], sys.argv[3], sys.argv[4])
-print(before)
-"""
 
 
 @pytest.fixture(scope="module")
@@ -62,22 +47,6 @@ def commit(checkout: Checkout, message: str) -> str:
     checkout.run("git", "add", "-A")
     checkout.run("git", "commit", "-qm", message)
     return checkout.run("git", "rev-parse", "HEAD").stdout.strip()
-
-
-def set_tag(checkout: Checkout, version: str, key: str, value: str) -> str:
-    done = checkout.run(
-        sys.executable, "-W", "ignore", "-c", SET_TAG, store(checkout), version, key, value
-    )
-    return done.stdout.strip()
-
-
-@contextmanager
-def tagged(checkout: Checkout, key: str, value: str) -> Iterator[None]:
-    before = set_tag(checkout, "1", key, value)
-    try:
-        yield
-    finally:
-        set_tag(checkout, "1", key, before)
 
 
 def store(checkout: Checkout) -> str:
@@ -166,16 +135,6 @@ def test_other_source_gives_another_model_and_all_that_differs_is_named(
 def test_an_unknown_commit_is_told(committed: Checkout, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(PlumblineError, match=f"commit {'ab' * 20}, which is not in this clone"):
         reproduce_from("ab" * 20, committed, monkeypatch)
-
-
-@pytest.mark.slow
-def test_changed_evidence_is_no_measure(committed: Checkout) -> None:
-    with tagged(committed, "plumbline.evidence", "ab" * 32):
-        champion = committed.run("plumbline", "reproduce", code=1)
-        version = committed.run("plumbline", "reproduce", "line", "1", code=1)
-    assert "made champion (other digests in its tags)" in champion.stderr
-    assert "line version 1: its evidence was changed since it was registered" in version.stderr
-    assert "Traceback" not in champion.stderr + version.stderr
 
 
 @pytest.mark.slow

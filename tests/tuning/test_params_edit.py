@@ -44,8 +44,6 @@ def test_a_new_key_in_braces(tmp_path: Path) -> None:
     path.write_text(BLOCK, encoding="utf-8")
     edit_candidate(path, "other", {"trials": 4}, anchor="search")
     assert "  other: {rate: 0.05, trials: 4, search: {}}\n" in path.read_text(encoding="utf-8")
-    edit_candidate(path, "other", {"trials": 9}, anchor="search")
-    assert "  other: {rate: 0.05, trials: 9, search: {}}\n" in path.read_text(encoding="utf-8")
 
 
 def test_a_missing_key_without_a_place_is_an_error(tmp_path: Path) -> None:

@@ -26,10 +26,7 @@ log = logging.getLogger(__name__)
 
 
 class RunWriter:
-    """Writes one record to MLflow; written again, it changes nothing.
-
-    The run, of this `id`, and that of its pass begin where they are not there; raises as MLflow.
-    """
+    """Writes one record to the run `id`, which it begins; written again, it changes nothing."""
 
     def __init__(self, client: "MlflowClient", record: RunRecord) -> None:
         self._client = client
