@@ -109,21 +109,6 @@ def test_help_says_what_a_command_does_its_defaults_and_an_example(name: str) ->
             assert "[default: " in line or "[required]" in line, line
 
 
-@pytest.mark.parametrize(
-    ("words", "fault"),
-    [
-        ("promote NAME 2 --expect 1", None),
-        ("champion NAME --pin", None),
-        ("registry unpack", None),
-        ("promte NAME", "no command `plumbline promte`"),
-        ("reproduce NAME --anyway", "`plumbline reproduce` has no --anyway"),
-        ("serve models:/x@champion --hang-s 5", "`plumbline serve` has no --hang-s"),
-    ],
-)
-def test_a_wrong_command_or_flag_is_noticed(words: str, fault: str | None) -> None:
-    assert find_fault(words) == fault
-
-
 def test_messages_name_commands_and_flags_that_exist() -> None:
     faults = []
     for path in sorted((ROOT / "src").rglob("*.py")):

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import pytest
 from tests.support.small_texts import LIMITS
 
 from plumbline.contract.records import Candidate, Scores
@@ -36,26 +37,21 @@ def test_of_equals_the_smaller_bundle_leads() -> None:
     assert choose(same, ACCURACY, LIMITS).ranking == ("small", "big")
 
 
-def test_a_leader_that_is_significantly_better_wins() -> None:
-    scores = {"minilm": hits(0.96), "linear": hits(0.90)}
-    choice = choose_among(scores, ACCURACY, LIMITS)
-    assert choice.winner == "minilm"
-    assert "on validation minilm is +0.0600 better than linear" in choice.reason
-    assert choice.reason.endswith(": significantly")
-
-
-def test_where_all_are_excellent_the_simple_one_wins_and_the_reason_is_said() -> None:
-    scores = {"minilm": hits(0.996), "linear": hits(0.9925)}
-    choice = choose_among(scores, ACCURACY, LIMITS)
-    assert (choice.winner, choice.ranking) == ("linear", ("minilm", "linear"))
-    assert "not significantly, so linear is the winner" in choice.reason
-
-
-def test_a_simple_one_below_the_floor_is_no_alternative() -> None:
-    scores = {"minilm": hits(0.88, 100), "linear": hits(0.81, 100)[::-1]}
-    choice = choose_among(scores, ACCURACY, LIMITS)
-    assert choice.winner == "minilm"
-    assert "linear does not reach the floor" in choice.reason
+@pytest.mark.parametrize(
+    ("minilm", "linear", "winner", "words"),
+    [
+        (hits(0.96), hits(0.90), "minilm", "is +0.0600 better than linear"),
+        (hits(0.996), hits(0.9925), "linear", "not significantly, so linear is the winner"),
+        (hits(0.88, 100), hits(0.81, 100)[::-1], "minilm", "linear does not reach the floor"),
+    ],
+    ids=["significantly better", "all are excellent", "the simple one is below the floor"],
+)
+def test_a_leader_wins_where_it_is_significantly_better_than_the_simple_one(
+    minilm: np.ndarray, linear: np.ndarray, winner: str, words: str
+) -> None:
+    choice = choose_among({"minilm": minilm, "linear": linear}, ACCURACY, LIMITS)
+    assert (choice.winner, choice.ranking) == (winner, ("minilm", "linear"))
+    assert words in choice.reason
 
 
 def test_where_less_is_better_a_smaller_error_leads() -> None:

@@ -31,22 +31,6 @@ ACCURACY = Metric("accuracy", higher_is_better=True, kind="binary")
 ERROR = Metric("accuracy", higher_is_better=False, kind="continuous")
 
 
-def test_latency_is_taken_on_batches_of_real_rows() -> None:
-    sizes: list[int] = []
-
-    class Counting:
-        def predict(self, columns, **params):
-            sizes.append(len(columns["text"]))
-            return {"label": ["x"] * sizes[-1]}
-
-    found = forms.measure_latency(Counting(), {"text": [str(i) for i in range(7)]})
-    assert set(sizes) == {1, forms.BATCH_ROWS}
-    assert set(found) == {
-        "one_p50", "one_p95", "batch_p50", "batch_p95", "rows_per_s", "slowdown",
-    }  # fmt: skip
-    assert 0 < found["one_p50"] <= found["one_p95"]
-
-
 def compute() -> None:
     end = time.thread_time() + 0.02
     while time.thread_time() < end:
