@@ -84,7 +84,7 @@ def test_the_answer_is_printed_and_its_course_beside_it(desk: Desk) -> None:
     assert (result.exit_code, result.stdout) == (0, "42\n")
     lines = result.stderr.splitlines()
     assert lines[0].startswith("a: 41 (")
-    assert lines[-1].startswith("confidence 0.67; 3 agents asked, $0.006000 for 45 tokens")
+    assert lines[-1].startswith("confidence 0.82; 3 agents asked, $0.006000 for 45 tokens")
     assert [(record["agent"], record["answer"]) for record in desk.records] == [
         ("a", "41"),
         ("b", "42"),

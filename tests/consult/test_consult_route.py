@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.consulting.bundles import POLICY, build_config
+from tests.support.consulting.bundles import build_config
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import describe_endpoint
 from tests.support.made_once import make_once
 from tests.support.serving.lines import Lines, Server, is_ready, serving
 from tests.support.serving.load import list_workers
 from tests.support.serving.models import line_task, register_other
+
+from tasks.answer_consensus.task import TASK
 
 # MLflow, in this process, warns about its own libraries.
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -32,19 +34,17 @@ def registry(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Lines:
 
 
 def register_champion(folder: Path) -> None:
-    config = build_config(["a", "b", "c"], 2, "number", 100.0)
-    outputs = {"ask": ["b"], "answer": ["1"], "confidence": [1.0]}
-    votes = {"votes": [[{"answer": "1", "share": 1.0}]]}
+    outputs = {"ask": ["a"], "answer": [""], "confidence": [0.0], "votes": [[]]}
     with pytest.MonkeyPatch.context() as patch, Lines(folder).here():
         _, line = line_task(patch)
         task = replace(
             line,
-            signature=POLICY.signature,
-            example=POLICY.example,
+            signature=TASK.signature,
+            example=TASK.example,
             faulty={},
-            predictor=POLICY.predictor,
+            predictor=TASK.predictor,
         )
-        register_other("policy", task, config, outputs | votes, "config.json")
+        register_other("policy", task, build_config(["a", "b", "c"]), outputs, "config.json")
 
 
 @pytest.fixture(scope="module")
@@ -54,9 +54,15 @@ def chat() -> Iterator[ChatServer]:
 
 
 @pytest.fixture(scope="module")
-def server(registry: Lines, chat: ChatServer) -> Iterator[Server]:
-    path = write_agents(registry.folder, chat, "a", "b", "c", max_questions=1)
-    options = ["--agents", str(path), "--records", str(registry.folder / "answers.jsonl")]
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder for the files of one server; the registry is that of all processes."""
+    return tmp_path_factory.mktemp("consult")
+
+
+@pytest.fixture(scope="module")
+def server(registry: Lines, chat: ChatServer, folder: Path) -> Iterator[Server]:
+    path = write_agents(folder, chat, "a", "b", "c", max_questions=1)
+    options = ["--agents", str(path), "--records", str(folder / "answers.jsonl")]
     with serving(registry, *options, uri=CHAMPION, CHAT_KEY=KEY) as server:
         yield server
         assert KEY not in server.log.read_text()
@@ -81,12 +87,12 @@ def ask(server: Server, body: Any) -> tuple[int, Any]:
     return status, json.loads(answer)
 
 
-def test_the_served_policy_asks_agents(server: Server, registry: Lines) -> None:
+def test_the_served_policy_asks_agents(server: Server, folder: Path) -> None:
     status, value = ask(server, {"question": "What is 6 * 7?", "question_id": "q1"})
     assert (status, value["answer"], value["ending"]) == (200, "42", "decided")
     assert [one["agent"] for one in value["asked"]] == ["a", "b", "c"]
     assert value["cost"] == pytest.approx(0.006)
-    lines = (registry.folder / "answers.jsonl").read_text().splitlines()
+    lines = (folder / "answers.jsonl").read_text().splitlines()
     records = [json.loads(line) for line in lines]
     assert [(r["question_id"], r["agent"], r["answer"]) for r in records][-3:] == [
         ("q1", "a", "41"),
@@ -165,8 +171,10 @@ def test_the_route_is_described(server: Server) -> None:
     assert schema["required"] == ["question"]
 
 
-def test_a_server_that_cannot_consult_does_not_start(registry: Lines, chat: ChatServer) -> None:
-    options = ["--agents", str(write_agents(registry.folder, chat, "a", "b"))]
+def test_a_server_that_cannot_consult_does_not_start(
+    registry: Lines, chat: ChatServer, tmp_path: Path
+) -> None:
+    options = ["--agents", str(write_agents(tmp_path, chat, "a", "b"))]
     with serving(registry, *options, uri=CHAMPION, ready=False, CHAT_KEY=KEY) as server:
         assert server.process.wait(timeout=600) != 0
         said = server.log.read_text()

@@ -1,4 +1,4 @@
-"""Examples of text_classification as tables of pandas."""
+"""Examples of text_classification as tables of pandas, and a predictor of such texts."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,71 +1,39 @@
-"""The small policy as a task, and sealed bundles of it."""
+"""Sealed bundles of a policy of answer_consensus whose weights are written by hand."""
 
 from pathlib import Path
 from typing import Any
 
 from plumbline import bundle
-from plumbline.contract.task import Field, Metric, Param, Signature, Task
 from plumbline.process.files import write_json
+from tasks.answer_consensus.task import TASK
 
-VOTES = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "answer": {"type": "string", "required": True},
-            "share": {"type": "double", "required": True},
-        },
-    },
-}
-SIGNATURE = Signature(
-    inputs=(
-        Field("agents", {"type": "array", "items": {"type": "string"}}),
-        Field("answers", {"type": "array", "items": {"type": "string"}}),
-        Field("budget", "double"),
-    ),
-    outputs=(
-        Field("ask", "string"),
-        Field("answer", "string"),
-        Field("confidence", "double"),
-        Field("votes", VOTES),
-    ),
-    params=(Param("stop_at", "double", None),),
-)
 COST = 0.002  # dollars: what the chat server's usage comes to at the prices of the tests
 
 
-POLICY = Task[Any](
-    name="answer_consensus",
-    package="tasks.answer_consensus",
-    metric=Metric("score", True, "continuous"),
-    signature=SIGNATURE,
-    example={"agents": [["a"]], "answers": [["1"]], "budget": [1.0]},
-    faulty={},
-    predictor=Path(__file__).with_name("policy.py"),
-    requirements=(),
-)
-
-
-def write_policy(
-    folder: Path,
-    agents: list[str],
-    needed: int = 2,
-    normalise: str = "number",
-    max_cost: float = 100.0,
-) -> Path:
-    """Write and seal a policy that asks `agents` in this order; asking each costs COST."""
+def write_policy(folder: Path, agents: list[str], **changes: Any) -> Path:
+    """Write and seal a policy of `build_config`."""
     folder.mkdir(parents=True)
-    write_json(folder / "config.json", build_config(agents, needed, normalise, max_cost))
-    bundle.seal(folder, POLICY, "small")
+    write_json(folder / "config.json", build_config(agents) | changes)
+    bundle.seal(folder, TASK, "small")
     return folder
 
 
-def build_config(agents: list[str], needed: int, normalise: str, max_cost: float) -> dict[str, Any]:
-    """The config of the small policy."""
+def build_config(agents: list[str]) -> dict[str, Any]:
+    """The config of a policy that asks `agents` in this order until two agree and one at most not.
+
+    One answer is right with 0.62, one that two gave with 0.92, or with 0.82 beside another one.
+    """
+    num_agents = len(agents)
     return {
         "agents": agents,
-        "costs": [COST] * len(agents),
-        "max_cost": max_cost,
-        "needed": needed,
-        "normalise": normalise,
+        "costs": [COST] * num_agents,
+        "max_cost": 100.0,
+        "normalise": "number",
+        "rank": list(range(num_agents)),
+        "plan": list(range(num_agents)),
+        "by_value": False,
+        "stop_at": 0.8,
+        "accuracy": [0.6] * num_agents,
+        "agreement": [[0.5] * num_agents] * num_agents,
+        "scorer": {"favour": [2.0] * num_agents, "none": 1.5, "none_each": [0.0] * num_agents},
     }

@@ -1,6 +1,5 @@
 """Behavioural cases: a model that reads words passes, one that is brittle or blind does not."""
 
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +9,9 @@ from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring import behaviour
 from plumbline.tasks.text_classification.scoring.behaviour import (
     check_behaviour,
     swap_letters,
-)
-from plumbline.tasks.text_classification.scoring.class_profiles import (
-    LabelledText,
 )
 
 ROOT = Path(__file__).parents[3]
@@ -124,28 +119,6 @@ def test_what_no_training_text_tells_is_not_asked(examples: Path) -> None:
     rows["text"] = [f"order {number}" for number in range(len(rows))]
     write_rows(examples, "train", rows)
     assert passed(examples, Words())[DIRECTION] == (0, 0)
-
-
-@pytest.mark.parametrize("num_classes", [1, 2, 3, 12, 150])
-def test_no_text_is_in_two_cases_and_every_class_is_asked_about(num_classes: int) -> None:
-    names = [f"c{number}" for number in range(num_classes)]
-    rows = [LabelledText(f"held out {i}", (names[i % num_classes],)) for i in range(600)]
-    drawn = [[LabelledText(f"{name} {i}", (name,)) for i in range(200)] for name in names]
-    order = np.random.default_rng(0).permutation(num_classes)
-    additions = list(behaviour._plan_additions(rows, drawn, order, names))
-    if num_classes == 1:  # there is no other class
-        assert not additions
-        return
-    assert len(additions) >= behaviour.NUM_ADDITIONS
-    texts = [text for _, *texts in additions for text in texts]
-    assert len(set(texts)) == len(texts)
-    counts = Counter(addition.expected for addition in additions)
-    assert set(counts) == set(names)
-    assert max(counts.values()) == min(counts.values())
-    labels = {row.text: row.labels[0] for row in rows}
-    for addition in additions:
-        assert addition.own.split()[0] == addition.expected
-        assert addition.expected not in (addition.other.split()[0], labels[addition.text])
 
 
 def test_a_change_that_changes_nothing_is_not_asked(examples: Path) -> None:
