@@ -31,27 +31,18 @@ def compute_average_precision_values(truth: np.ndarray, scores: np.ndarray) -> n
     rows with a score as high. A row changes its own precision, and that of all rows below it.
     """
     _check_truth(truth)
-    ranking = _Ranking(truth, scores)
-    precision = ranking.precision
-    hits_by_rows = ranking.num_hits_here / ranking.num_rows
-    average = float(ranking.num_hits_here @ precision) / ranking.total_hits
-    own = precision - average + _sum_from_here(hits_by_rows)
-    others = _sum_from_here(hits_by_rows * precision)
-    influence = truth * own[ranking.group] - others[ranking.group]
-    values: np.ndarray = average + influence * truth.size / ranking.total_hits
+    # Rows by descending score; rows of equal score are one group. Arrays are [groups].
+    _, group, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
+    num_rows = np.cumsum(sizes)  # with this score, or a higher one
+    hits = np.bincount(group, weights=truth, minlength=sizes.size)
+    total = float(hits.sum())
+    precision = np.cumsum(hits) / num_rows
+    average = float(hits @ precision) / total
+    own = precision - average + _sum_from_here(hits / num_rows)
+    others = _sum_from_here(hits / num_rows * precision)
+    influence = truth * own[group] - others[group]
+    values: np.ndarray = average + influence * truth.size / total
     return values
-
-
-class _Ranking:
-    """Rows by descending score; rows of equal score are one group. Arrays are [groups]."""
-
-    def __init__(self, truth: np.ndarray, scores: np.ndarray) -> None:
-        _, self.group, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
-        self.num_hits_here = np.bincount(self.group, weights=truth, minlength=sizes.size)
-        num_hits = np.cumsum(self.num_hits_here)  # with this score, or a higher one
-        self.num_rows = np.cumsum(sizes)
-        self.precision = num_hits / self.num_rows
-        self.total_hits = float(num_hits[-1])
 
 
 def _sum_from_here(values: np.ndarray) -> np.ndarray:

@@ -1,9 +1,10 @@
 """Pairs of texts with most character n-grams in common, without comparing all pairs.
 
-Two sets of a Jaccard similarity of at least s have a member in common among the first
-n - ceil(s n) + 1 of each, n its number of members, in any one order of all members (Chaudhuri,
-Ganti and Kaushik 2006, A Primitive Operator for Similarity Joins in Data Cleaning). With the
-rarest n-gram first, few pairs have one. No pair is missed.
+Two sets of a Jaccard similarity of at least s have k members in common among the first
+n - ceil(s n) + k of each, n its number of members, in any one order of all members and for any k
+up to s n (Chaudhuri, Ganti and Kaushik 2006, A Primitive Operator for Similarity Joins in Data
+Cleaning; Wang, Li and Feng 2012, AdaptJoin). With the rarest n-gram first, few pairs have them. No
+pair is missed; most are compared only where most texts are about as similar as is asked for.
 
 The checked texts are indexed, which are the fewer ones; the known ones are looked up in chunks.
 """
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 CHUNK_TEXTS = 200  # known ones that are looked up at once
-CHUNK_PAIRS = 200_000  # that are compared at once
+CHUNK_PAIRS = 20_000  # that are compared at once
+SHARE_DEMANDED = 0.1  # of s n, which is k
 ROUNDING = 1e-9
 
 
@@ -56,8 +58,7 @@ def find_twins(
 def _put_rarest_first(grams: Grams) -> Grams:
     """Return the same n-grams in the order of how many texts have them."""
     by_rarity = np.argsort(np.bincount(grams.matrix.indices, minlength=len(grams.codes)))
-    ranks = np.empty_like(by_rarity)
-    ranks[by_rarity] = np.arange(len(by_rarity))
+    ranks = np.argsort(by_rarity)
     return Grams(_number_columns(grams.matrix, ranks, len(ranks)), grams.codes[by_rarity])
 
 
@@ -73,11 +74,13 @@ def _find_pairs(
     first = _keep_first_grams(checked.matrix, checked_sizes, similarity).T.tocsr()
     asked = _keep_first_grams(matrix, sizes, similarity)
     for start in range(0, len(sizes), CHUNK_TEXTS):
-        theirs, ours = (asked[start : start + CHUNK_TEXTS] @ first).nonzero()
-        theirs += start
+        shared = (asked[start : start + CHUNK_TEXTS] @ first).tocoo()
+        theirs, ours = shared.row + start, shared.col
         smaller = np.minimum(checked_sizes[ours], sizes[theirs])
         larger = np.maximum(checked_sizes[ours], sizes[theirs])
-        possible = np.flatnonzero(smaller >= similarity * larger - ROUNDING)
+        is_possible = smaller >= similarity * larger - ROUNDING
+        is_possible &= shared.data >= _count_demanded(smaller, similarity)
+        possible = np.flatnonzero(is_possible)
         for part in range(0, len(possible), CHUNK_PAIRS):
             pairs = possible[part : part + CHUNK_PAIRS]
             one, two = ours[pairs], theirs[pairs]
@@ -85,6 +88,11 @@ def _find_pairs(
             scores = num_shared / (checked_sizes[one] + sizes[two] - num_shared)
             for place in np.flatnonzero(scores >= similarity):
                 yield int(one[place]), int(two[place]), float(scores[place])
+
+
+def _count_demanded(sizes: np.ndarray, similarity: float) -> np.ndarray:
+    """Count the n-grams that texts share at first; the smaller one of each pair has `sizes`."""
+    return 1 + (SHARE_DEMANDED * similarity * sizes).astype(int)
 
 
 def _number_columns(matrix: "csr_matrix", numbers: np.ndarray, num_columns: int) -> "csr_matrix":
@@ -101,17 +109,21 @@ def _number_columns(matrix: "csr_matrix", numbers: np.ndarray, num_columns: int)
 
 
 def _keep_first_grams(matrix: "csr_matrix", sizes: np.ndarray, similarity: float) -> "csr_matrix":
-    """Return the rarest n-grams of each text alone: similar texts share one of them.
+    """Return the rarest n-grams of each text alone: similar texts share some of them.
 
     Texts have `sizes` n-grams, those that `matrix` leaves out too: these are the rarest of all.
     """
     from scipy.sparse import csr_matrix
 
     num_listed = np.diff(matrix.indptr)
-    num_first = sizes - np.ceil(similarity * sizes - ROUNDING).astype(int) + 1
+    num_first = (
+        sizes
+        - np.ceil(similarity * sizes - ROUNDING).astype(int)
+        + _count_demanded(sizes, similarity)
+    )
     num_left = num_first - (sizes - num_listed)
     places = np.arange(len(matrix.indices)) - np.repeat(matrix.indptr[:-1], num_listed)
     is_first = places < np.repeat(num_left, num_listed)
     owners = np.repeat(np.arange(len(sizes)), num_listed)[is_first]
-    marks = np.ones(len(owners), dtype=bool)
+    marks = np.ones(len(owners), dtype=np.int32)
     return csr_matrix((marks, (owners, matrix.indices[is_first])), shape=matrix.shape)
