@@ -1,12 +1,14 @@
-"""The connection to MLflow."""
+"""The connection to MLflow: where it keeps runs and versions, and a server that starts again."""
 
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 
 import pytest
 from mlflow.exceptions import MlflowException
+from sqlalchemy import make_url
 
-from plumbline.tracking import mlflow_client
+from plumbline.tracking import mlflow_client, store_location
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 
@@ -39,3 +41,22 @@ def test_a_server_that_starts_again_is_asked_again_but_for_what_would_be_made_tw
             client.search_registered_models()
         assert len(asked) == 1
         server.shutdown()
+
+
+@pytest.mark.parametrize("ending", ["p%20q/mlflow.db", "p q/mlflow.db?timeout=30"])
+def test_another_address_is_read_as_sqlalchemy_does(ending: str) -> None:
+    """With `%20`, evaluate compared with no champion, and doctor saw no registry."""
+    uri = f"sqlite:////tmp/{ending}"
+    assert str(store_location.locate_database(uri)) == make_url(uri).database
+
+
+@pytest.mark.parametrize("name", ["p q", "100%", "p%20q", "a?b", "a#b", "a+b@c:d", "%zz", "ä;é"])
+def test_any_path_of_a_checkout_is_that_of_the_database(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / name)
+    uri = store_location.find_uri()
+    assert make_url(uri).database == f"{tmp_path / name}/mlruns/mlflow.db"
+    assert store_location.locate_database(uri) == tmp_path / name / "mlruns/mlflow.db"
