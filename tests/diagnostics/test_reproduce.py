@@ -105,7 +105,7 @@ def reproduce_from(
         reproduction, "load_subject", lambda *given: replace(load(*given), commit=commit)
     )
     lines: list[str] = []
-    settings = {"allow_dirty": False, "keep": None, "say": lines.append} | options
+    settings = {"keep": None, "say": lines.append} | options
     return reproduction.reproduce("line", "1", **settings), lines
 
 
@@ -181,12 +181,10 @@ def at_work_in(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_changed_tree_is_refused_and_its_parameters_are_used_if_asked(dirty: Checkout) -> None:
-    done = dirty.run("plumbline", "reproduce", "line", "2", code=1)
-    assert "line version 2 was made from a working tree with uncommitted changes" in done.stderr
-    assert "add --allow-dirty" in done.stderr
+def test_a_changed_tree_is_named_and_its_parameters_are_used(dirty: Checkout) -> None:
     before, told = held(dirty), journal(dirty)
-    done = dirty.run("plumbline", "reproduce", "line", "2", "--allow-dirty")
+    done = dirty.run("plumbline", "reproduce", "line", "2")
+    assert "line version 2 was made from a working tree with uncommitted changes" in done.stdout
     assert "the registered one is used" in done.stdout
     assert "line version 2 is reproduced" in done.stdout
     assert (held(dirty), journal(dirty)) == (before, told)

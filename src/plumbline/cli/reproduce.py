@@ -24,12 +24,6 @@ def reproduce_version(
     version: Annotated[
         str, typer.Argument(help="The version, such as 7.", show_default="the champion")
     ] = "",
-    allow_dirty: Annotated[
-        bool,
-        typer.Option(
-            help="Reproduce the commit also where the version was made from uncommitted changes."
-        ),
-    ] = False,
     keep: Annotated[
         Path | None,
         typer.Option(help="Keep the clone in this folder.", show_default="the clone is removed"),
@@ -46,9 +40,7 @@ def reproduce_version(
     model = name or load_params(layout.PARAMS).registry.model
     say = partial(typer.echo, err=True) if as_json else print_plain
     with explain_stop("reproduce: interrupted; it leaves nothing behind"):
-        result = reproduce.reproduce(
-            model, version or None, allow_dirty=allow_dirty, keep=keep, say=say
-        )
+        result = reproduce.reproduce(model, version or None, keep=keep, say=say)
     if as_json:
         print_json({"same": result.same, "rows": [asdict(row) for row in result.rows]})
         raise typer.Exit(int(not result.same))

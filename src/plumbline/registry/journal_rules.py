@@ -5,7 +5,6 @@ registry recorded it beside the entry's model. An entry is sealed over all entri
 whichever model: the newest head of all models is that of the whole journal.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 
 from plumbline.contract.errors import (
@@ -19,7 +18,6 @@ from plumbline.registry.journal import Decision, Entry
 
 NO_CHAMPION = "none"
 HEAD_TAG = "plumbline.journal"
-HEAD = re.compile(r"(\d{1,18}):.*", re.ASCII)
 RULINGS = ("registered", "keep", "refuse")  # what `register` writes about a bundle
 
 
@@ -85,38 +83,28 @@ def format_head(entry: Entry) -> str:
     return f"{entry.number}:{entry.seal}"
 
 
-def parse_head(model: str, head: str | None) -> int:
-    """Return the number of the entry in a head; JournalIntegrityError where somebody edited it."""
-    match = HEAD.fullmatch(head or "")
-    if match is None:
-        raise JournalIntegrityError(
-            f"{model}: the tag {HEAD_TAG} of the model in the registry is damaged: expected "
-            f"NUMBER:SEAL, found {head!r:.42}; restore the registry from a backup"
-        )
-    return int(match[1])
-
-
 def is_unrecorded(move: Entry, head: str | None) -> bool:
     """Whether a crash came between journal and registry.
 
-    The last `move` of the journal is newer than `head`, the last entry that the registry recorded.
-    JournalIntegrityError where the head is damaged.
+    The last `move` of the journal is newer than `head`, an entry of it that the registry recorded.
     """
-    return head is None or parse_head(move.model, head) < move.number
+    return head is None or int(head.partition(":")[0]) < move.number
 
 
 def require_whole_journal(name: str, entries: list[Entry], heads: Mapping[str, str | None]) -> None:
-    """Raise JournalIntegrityError where `entries` lack one that a head names, or that is damaged.
+    """Raise JournalIntegrityError where `entries` lack one that a head names.
 
     `entries` are those of the models of which `heads` has what the registry recorded; None where it
     recorded nothing of a model.
     """
-    present = {None, *map(format_head, entries)}
-    missing = [parse_head(model, head) for model, head in heads.items() if head not in present]
-    if missing:
-        raise JournalIntegrityError(
-            f"{name}: the journal ends before entry {min(missing)}; restore it from a backup"
-        )
+    present = set(map(format_head, entries))
+    for model, head in heads.items():
+        if head is not None and head not in present:
+            number = head.partition(":")[0]
+            raise JournalIntegrityError(
+                f"{name}: the journal ends before entry {number:.20}, which the tag {HEAD_TAG} of "
+                f"{model} names; restore it from a backup"
+            )
 
 
 def _refuse_refused(

@@ -21,24 +21,22 @@ def reproduce(
     model: str,
     version: str | None,
     *,
-    allow_dirty: bool,
     keep: Path | None,
     say: Callable[[str], None],
 ) -> Reproduction:
     """Run the pipeline of a registered version (None: the champion) again and compare.
 
     `say` gets lines that report progress; the clone is left in `keep` or removed. Raises
-    PlumblineError where the version was made from a changed working tree (unless `allow_dirty`),
-    its commit is not in this clone, its evidence is not what was registered, or a stage fails.
+    PlumblineError where its commit is not in this clone, its evidence is not what was registered,
+    or a stage fails.
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-reproduce-") as private:
         folder = Path(private)
         subject = load_subject(model, version, folder)
-        if subject.dirty and not allow_dirty:
-            raise PlumblineError(
+        if subject.dirty:
+            say(
                 f"{subject} was made from a working tree with uncommitted changes, so commit "
-                f"{subject.commit[:12]} may not be what made it; "
-                "add --allow-dirty to reproduce that commit nevertheless"
+                f"{subject.commit[:12]} may not be what made it"
             )
         clone = _resolve_kept_folder(keep) if keep else folder / "clone"
         say(f"{subject}: commit {subject.commit} in {clone}")
