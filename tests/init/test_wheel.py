@@ -65,8 +65,8 @@ def test_a_checkout_is_packed_as_setuptools_builds_it(built: Path, tmp_path: Pat
 def test_what_is_installed_is_packed_again(
     built: Path, installed: PathDistribution, tmp_path: Path
 ) -> None:
-    packed = wheel.pack(installed, tmp_path)
-    again = wheel.pack(installed, tmp_path / "again")
+    packed = wheel.pack(installed, tmp_path, {})
+    again = wheel.pack(installed, tmp_path / "again", {})
     assert packed.name == built.name
     assert packed.read_bytes() == again.read_bytes()
     assert wheel.digest_contents(packed) == wheel.digest_contents(built)

@@ -60,7 +60,7 @@ def write_other_wheel(
     lines = [f"Version: {version}" if line.startswith("Version: ") else line for line in metadata]
     (other / "METADATA").write_text("\n".join(lines), encoding="utf-8")
     _record_files(site, other / "RECORD")
-    return wheel.pack(PathDistribution(other), folder)
+    return wheel.pack(PathDistribution(other), folder, {})
 
 
 def unpack(built: Path, site: Path) -> Path:

@@ -10,7 +10,6 @@ import zipfile
 from collections.abc import Mapping
 from importlib.metadata import Distribution, PackagePath, distribution
 from pathlib import Path
-from types import MappingProxyType
 
 from plumbline.init import repository_files
 
@@ -18,18 +17,17 @@ BUILT_AT = (1980, 1, 1, 0, 0, 0)  # the first time that a zip file can state
 ABOUT = ("METADATA", "WHEEL", "entry_points.txt", "top_level.txt", "LICENSE")
 # Of a package in a checkout, as pyproject.toml says.
 SUFFIXES = (".py", ".html", ".css", ".md", ".yaml", ".typed")
-NO_SOURCES: Mapping[str, Path] = MappingProxyType({})
 
 
 def write_wheel(folder: Path) -> Path:
     """Write the wheel of this plumbline into `folder`; equal files give an equal wheel."""
-    installed = distribution("plumbline")
+    sources: dict[str, Path] = {}
     if repository_files.is_checkout():
-        return pack(installed, folder, _list_sources(repository_files.CHECKOUT))
-    return pack(installed, folder)
+        sources = _list_sources(repository_files.CHECKOUT)
+    return pack(distribution("plumbline"), folder, sources)
 
 
-def pack(installed: Distribution, folder: Path, sources: Mapping[str, Path] = NO_SOURCES) -> Path:
+def pack(installed: Distribution, folder: Path, sources: Mapping[str, Path]) -> Path:
     """Pack the files of an installed wheel again, with `sources` where it is an editable one."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = {
@@ -47,7 +45,10 @@ def pack(installed: Distribution, folder: Path, sources: Mapping[str, Path] = NO
     contents[record] = "\n".join([*lines, f"{record},,", ""]).encode()
     with zipfile.ZipFile(target, "w") as archive:
         for name, content in contents.items():
-            _add(archive, name, content)
+            entry = zipfile.ZipInfo(name, BUILT_AT)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content)
     return target
 
 
@@ -80,10 +81,3 @@ def _is_of_wheel(file: PackagePath) -> bool:
 def _digest(content: bytes) -> str:
     """Return the SHA-256 as a wheel's RECORD states it."""
     return base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
-    entry = zipfile.ZipInfo(name, BUILT_AT)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.external_attr = 0o644 << 16
-    archive.writestr(entry, content)
