@@ -12,7 +12,7 @@ from plumbline_consult.agents import AgentsFile
 from plumbline_consult.calling import close_team, open_team
 from plumbline_consult.consultation import Consultation, run_together
 from plumbline_consult.course import Course, Question
-from plumbline_consult.policy import Columns, ModelPolicy, Policy, read_config
+from plumbline_consult.policy import Columns, ModelPolicy, read_config
 
 QUESTION = Question("q1", "What is 6 * 7?")
 PRICE = {"prompt": 0.1, "completion": 0.2}
@@ -34,21 +34,17 @@ def consult_on(
     questions: Sequence[Question],
     file: AgentsFile,
     folder: Path,
-    **policy: Any,
+    **changes: Any,
 ) -> list[Course]:
     """Consult on all questions at the same time, with a policy written to `folder`."""
-    bundle_folder = write_policy(folder / "policy", list(file.agents), **policy)
+    bundle_folder = write_policy(folder / "policy", list(file.agents), **changes)
     config = read_config(bundle_folder, "policy", folder / "agents.yaml", file)
     predictor = bundle.load(bundle_folder)
 
     async def answer_row(columns: Columns) -> Columns:
         return predictor.predict(columns)
 
-    return consult_by(ModelPolicy(config, "policy", answer_row), questions, file)
-
-
-def consult_by(policy: Policy, questions: Sequence[Question], file: AgentsFile) -> list[Course]:
-    """Consult on all questions at the same time."""
+    policy = ModelPolicy(config, "policy", answer_row)
     courses: dict[str, Course] = {}
 
     async def run() -> None:

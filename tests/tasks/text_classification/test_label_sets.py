@@ -63,12 +63,6 @@ def test_rows_that_are_all_equal_are_all_given_a_label(probability: float) -> No
     assert choose_label_thresholds(equal, targets[:, None]) == [probability / 2]
 
 
-def test_a_label_with_hardly_a_row_has_even_odds_as_threshold() -> None:
-    targets = np.zeros((50, 1))
-    targets[:4] = 1
-    assert choose_label_thresholds(np.linspace(1, 0, 50)[:, None], targets) == [0.5]
-
-
 def test_labels_are_those_above_their_thresholds(
     tagger: predictor.Predictor, texts: list[str]
 ) -> None:
