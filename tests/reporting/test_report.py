@@ -395,9 +395,8 @@ def test_damaged_evidence_is_named_with_what_to_do(text: str, said: str) -> None
             show()
 
 
-@pytest.mark.parametrize("text", ["[]", "x", '{"checks": [{}]}', '{"checks": [{"name": "a"}]}'])
-def test_a_damaged_validation_is_named_with_what_to_do(text: str) -> None:
-    layout.VALIDATION.write_text(text)
+def test_a_damaged_validation_is_named_with_what_to_do() -> None:
+    layout.VALIDATION.write_text("x")
     with pytest.raises(DataError, match=r"^reports/validation.json: .*; run `dvc repro validate`"):
         summary.print_report(Console())
 

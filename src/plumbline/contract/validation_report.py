@@ -11,9 +11,4 @@ def read_validation() -> dict[str, Any]:
     """Read reports/validation.json; DataError where it is missing or damaged."""
     with explain_damage(layout.VALIDATION, "run `dvc repro validate`"):
         report: dict[str, Any] = json.loads(layout.VALIDATION.read_bytes())
-        if not isinstance(report, dict):
-            raise TypeError("not a JSON object")
-        for check in report.get("checks", []):
-            if not {"name", "severity", "passed"} <= set(check):
-                raise ValueError(f"a check without name, severity or result: {str(check)[:80]}")
         return report

@@ -44,14 +44,19 @@ def format_value(value: Any) -> str:
 
     So a message can say what to set, whatever the value is.
     """
+    return dump_yaml({"key": value}).strip().removeprefix("key: ")
+
+
+def dump_yaml(values: Any) -> str:
+    """Return plain values as YAML, with sorted keys and no comments."""
     from ruamel.yaml import YAML
 
     yaml = YAML(typ="safe", pure=True)
     yaml.default_flow_style = False
     yaml.width = LONGEST_LINE
     stream = io.StringIO()
-    yaml.dump({"key": value}, stream)
-    return stream.getvalue().strip().removeprefix("key: ")
+    yaml.dump(values, stream)
+    return stream.getvalue()
 
 
 def open_editor() -> "YAML":

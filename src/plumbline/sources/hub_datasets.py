@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
 from plumbline.contract.yaml_file import format_value
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.class_names import list_class_names, name_class
@@ -22,7 +23,6 @@ SPLIT_NAMES = {
     "dev": "validation",
     "test": "test",
 }
-ORDER = ("train", "validation", "test")
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LOOKUP_SECONDS = 10
 
@@ -38,7 +38,7 @@ def list_hub_parts(address: str) -> list[SourcePart]:
     if "train" not in known:
         names = ", ".join(map(str, splits)) or "none"
         raise DataError(f"{address}: no split called train; found {names}")
-    known.sort(key=lambda split: ORDER.index(SPLIT_NAMES[split]))
+    known.sort(key=lambda split: SPLITS.index(SPLIT_NAMES[split]))
     left_out = [str(split) for split in splits if split not in SPLIT_NAMES]
     facts = {"name": address, "revision": revision, "left_out_splits": left_out}
     parts = []

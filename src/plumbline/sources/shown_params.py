@@ -1,12 +1,11 @@
 """params.yaml as it may be shown and kept beside a version: no address in it has a secret."""
 
 import hashlib
-import io
 import re
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract.yaml_file import load_yaml
+from plumbline.contract.yaml_file import dump_yaml, load_yaml
 from plumbline.sources.addresses import hide_secrets, hide_secrets_in_text
 
 COMMENT = re.compile(r"#.*")  # or what follows a # in a value
@@ -35,19 +34,9 @@ def read_shown_params(path: Path) -> bytes:
     shown = hide_secrets_in_values(values)
     if shown == values and hide_secrets_in_text(comments) == comments:
         return raw
-    return _dump(shown).encode()
+    return dump_yaml(shown).encode()
 
 
 def digest_shown_params(path: Path) -> str:
     """Return the SHA-256 of `read_shown_params`."""
     return hashlib.sha256(read_shown_params(path)).hexdigest()
-
-
-def _dump(values: Any) -> str:
-    from ruamel.yaml import YAML
-
-    writer = YAML(typ="safe", pure=True)
-    writer.default_flow_style = False
-    written = io.StringIO()
-    writer.dump(values, written)
-    return written.getvalue()

@@ -28,21 +28,28 @@ def list_files(folder: Path, split: str) -> list[Path]:
     return files
 
 
-def read_file(path: Path, columns: Sequence[str] | None = None) -> "pa.Table":
-    """Return these columns (all, if None) of all rows, in order."""
+def read_split(folder: Path, split: str, columns: list[str] | None = None) -> "pa.Table":
+    """Return these columns (all, if None) of all rows of a split, in order.
+
+    Raises DataError where there is none, or a file of it cannot be read.
+    """
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with explain_damage(path, REMEDY):
-        names = None if columns is None else list(columns)
-        return pq.read_table(path, columns=names, partitioning=None)
+    tables = []
+    for path in list_files(folder, split):
+        with explain_damage(path, REMEDY):
+            tables.append(pq.read_table(path, columns=columns, partitioning=None))
+    return pa.concat_tables(tables)
 
 
-def read_file_batches(
-    path: Path, columns: Sequence[str] | None = None
+def read_split_batches(
+    folder: Path, split: str, columns: Sequence[str] | None = None
 ) -> Iterator["pa.RecordBatch"]:
     """Yield the rows in order, a few thousand at a time; missing columns are omitted."""
-    with explain_damage(path, REMEDY):
-        yield from read_row_groups(path, columns)
+    for path in list_files(folder, split):
+        with explain_damage(path, REMEDY):
+            yield from read_row_groups(path, columns)
 
 
 def read_metadata(path: Path) -> Any:

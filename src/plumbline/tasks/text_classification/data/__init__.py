@@ -1,5 +1,6 @@
 """From any source to examples that stages and models read back."""
 
+from plumbline.tables.split_files import read_split
 from plumbline.tasks.text_classification.data.ingestion import ingest
 from plumbline.tasks.text_classification.data.normalisation import digest_text, normalise
 from plumbline.tasks.text_classification.data.permutation import shuffle_labels
@@ -11,7 +12,6 @@ from plumbline.tasks.text_classification.data.storage import (
     read_inputs,
     read_label_sets,
     read_rows,
-    read_split,
 )
 
 __all__ = [

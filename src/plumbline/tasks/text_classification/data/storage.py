@@ -12,9 +12,9 @@ from plumbline.tables.split_files import (
     REMEDY,
     SplitWriter,
     list_files,
-    read_file,
-    read_file_batches,
     read_metadata,
+    read_split,
+    read_split_batches,
 )
 from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_content, digest_text
@@ -23,16 +23,6 @@ from plumbline.tasks.text_classification.data.source_rows import name_value
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-
-
-def read_split(examples: Path, split: str, columns: list[str] | None = None) -> "pa.Table":
-    """Read the columns of one split (all: id, text, label, metadata), in order.
-
-    Raises DataError where there is none, or a file of it cannot be read.
-    """
-    import pyarrow as pa
-
-    return pa.concat_tables(read_file(path, columns) for path in list_files(examples, split))
 
 
 def count_rows(examples: Path, split: str) -> int:
@@ -61,8 +51,7 @@ def read_batches(
 
     Columns that the split does not have are left out; the others are texts of one type.
     """
-    for path in list_files(examples, split):
-        yield from map(_cast_to_texts, read_file_batches(path, columns))
+    yield from map(_cast_to_texts, read_split_batches(examples, split, columns))
 
 
 def has_label_sets(examples: Path, split: str) -> bool:
