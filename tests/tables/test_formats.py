@@ -117,7 +117,7 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         ("<!DOCTYPE html>\n<title>Log in</title>", "a.csv", "a.csv: an HTML page, not data"),
         ('{"text": "hi", "label": "a"}\n', "a.csv", "a.csv: JSON, not CSV; name it .jsonl"),
         ('[{"text": "hi"}]', "a.csv", "; an array has to become one object on each line"),
-        ('[\n{"text": "hi"}\n]', "a.jsonl", "a.jsonl:1: not a JSON object on one line: an array"),
+        ('[\n{"text": "hi"}\n]', "a.jsonl", "; an array has to become one object on each"),
         ("[]", "a.json", "a.json: no reader for .json; if it is one array"),
         (
             "text,label\nhi,a\nho",
@@ -209,11 +209,6 @@ def test_stray_bytes_are_read_as_windows_1252(folder: Path) -> None:
     assert result.values[-1] == ("café “olé” �", "a")
     assert [place for place, row in result.rows.items() if row.decoded] == ["a.csv:63"]
     assert "lines with bytes that are not UTF-8: 1;" in result.notices[0]
-
-
-def test_latin_1_is_recognised(folder: Path) -> None:
-    result = read_bytes(CSV.encode() + b"caf\xe9,a\n" * 9, folder)
-    assert result.notices == ["a.csv: not UTF-8; lines read as Windows-1252: 9"]
 
 
 def test_stray_bytes_can_be_refused(folder: Path) -> None:

@@ -109,11 +109,12 @@ def _parse_object(line: str, place: str) -> dict[str, Any]:
     try:
         record = DECODER.decode(line)
     except (ValueError, RecursionError) as error:
-        if line.lstrip().startswith("["):
-            raise DataError(f"{place}: not a JSON object on one line: {ARRAY_REMEDY}") from None
-        raise DataError(f"{place}: not a JSON object on one line ({error})") from None
-    if isinstance(record, list) and place.endswith(":1"):
-        raise DataError(f"{place}: expected a JSON object, found list: {ARRAY_REMEDY}")
-    if not isinstance(record, dict):
-        raise DataError(f"{place}: expected a JSON object, found {type(record).__name__}")
-    return record
+        reason = str(error)
+    else:
+        if isinstance(record, dict):
+            return record
+        reason = f"found {type(record).__name__}"
+    message = f"{place}: not a JSON object on one line ({reason})"
+    if line.lstrip().startswith("["):
+        message += f"; {ARRAY_REMEDY}"
+    raise DataError(message)

@@ -38,7 +38,6 @@ class DecodedLines:
         self._refuse_encoding = refuse_encoding
         self._repaired = False
         self._num_repaired = 0
-        self._num_utf8 = 0  # lines with characters beyond ASCII that are valid UTF-8
         beginning = stream.peek()[:SAMPLE_BYTES]
         self._encoding = _find_encoding(beginning, name)
         # The beginning of the file, as far as it is clear.
@@ -81,8 +80,6 @@ class DecodedLines:
         """Say how bytes that are not UTF-8 were read; call it after the last line."""
         if not self._num_repaired:
             return []
-        if self._num_utf8 == 0:
-            return [f"{self.name}: not UTF-8; lines read as Windows-1252: {self._num_repaired:,}"]
         return [
             f"{self.name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
             "those bytes were read as Windows-1252, or as U+FFFD where it has no such character"
@@ -92,12 +89,10 @@ class DecodedLines:
         """Return the line without escaped bytes; DataError where these are refused."""
         escaped = ESCAPED_BYTE.search(line)
         if escaped is None:
-            self._num_utf8 += 1
             return line
         if self._refuse_encoding:
             # Where some characters are valid UTF-8, the file is not all in another encoding.
-            is_mixed = self._num_utf8 or IS_UTF8.search(line + self.sample)
-            remedy = "fix the row" if is_mixed else CONVERT
+            remedy = "fix the row" if IS_UTF8.search(line + self.sample) else CONVERT
             raise DataError(
                 f"{self.name}:{self.number}: not UTF-8: byte 0x{ord(escaped[0]) - 0xDC00:02x} "
                 f"after {line[: escaped.start()][-20:]!r}; {remedy}, or set "

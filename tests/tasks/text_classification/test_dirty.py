@@ -58,7 +58,7 @@ FAULTS = [
     ),
     Fault("08_label_flip_40pct.csv", "accepted", ("reads like",), ("label_noise",)),
     Fault("09a_non_utf8_bytes.csv", "accepted", ("not UTF-8: 31", "Windows-1252")),
-    Fault("09b_all_latin1.csv", "rejected", ("not UTF-8; lines read", "iconv"), ("encoding",)),
+    Fault("09b_all_latin1.csv", "rejected", ("not UTF-8: ", "iconv"), ("encoding",)),
     Fault("10_embedded_nuls.csv", "accepted", ("NUL characters, which were kept: 40",)),
     Fault("11_unbalanced_quotes.csv", "refused", ("11_unbalanced_quotes.csv:", "double quote")),
     Fault("12_empty_file.csv", "refused", ("12_empty_file.csv", "empty (0 bytes)")),
