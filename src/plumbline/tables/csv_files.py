@@ -107,6 +107,7 @@ class CsvTable(TextTable):
         )
         begin = self._lines.number
         while True:
+            num_repaired = self._lines.num_repaired
             try:
                 cells = next(reader)
             except StopIteration:
@@ -115,9 +116,8 @@ class CsvTable(TextTable):
                 raise DataError(
                     _explain_error(error, self._name, begin, self._lines.number)
                 ) from None
-            repaired = self._lines.take_repaired()
             if cells:
-                yield begin, cells, repaired
+                yield begin, cells, self._lines.num_repaired > num_repaired
             begin = self._lines.number + 1
 
     def _explain_cells(self, number: int, num_cells: int) -> str:

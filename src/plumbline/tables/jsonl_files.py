@@ -50,8 +50,10 @@ class JsonTable(TextTable):
         self.flat_columns = [key for key, is_flat in has_flat_values.items() if is_flat]
 
     def _parse(self) -> Iterator[Record]:
+        num_repaired = 0
         for line in self._lines:
-            repaired = self._lines.take_repaired()
+            repaired = self._lines.num_repaired > num_repaired
+            num_repaired = self._lines.num_repaired
             if not line.strip():
                 continue
             record = _parse_object(line, f"{self._name}:{self._lines.number}")

@@ -36,8 +36,7 @@ class DecodedLines:
         self.num_chars = 0  # that were read
         self.is_ended = True  # the line that was read last has a line end
         self._refuse_encoding = refuse_encoding
-        self._repaired = False
-        self._num_repaired = 0
+        self.num_repaired = 0  # lines in which bytes were replaced
         beginning = stream.peek()[:SAMPLE_BYTES]
         self._encoding = _find_encoding(beginning, name)
         # The beginning of the file, as far as it is clear.
@@ -70,18 +69,12 @@ class DecodedLines:
             line = line.removeprefix("\ufeff")
         return line if line.isascii() else self._repair(line)
 
-    def take_repaired(self) -> bool:
-        """Return whether bytes were replaced since the last call."""
-        repaired = self._repaired
-        self._repaired = False
-        return repaired
-
     def describe(self) -> list[str]:
         """Say how bytes that are not UTF-8 were read; call it after the last line."""
-        if not self._num_repaired:
+        if not self.num_repaired:
             return []
         return [
-            f"{self.name}: lines with bytes that are not UTF-8: {self._num_repaired:,}; "
+            f"{self.name}: lines with bytes that are not UTF-8: {self.num_repaired:,}; "
             "those bytes were read as Windows-1252, or as U+FFFD where it has no such character"
         ]
 
@@ -98,8 +91,7 @@ class DecodedLines:
                 f"after {line[: escaped.start()][-20:]!r}; {remedy}, or set "
                 "data.policies.encoding: replace (it reads Windows-1252)"
             )
-        self._repaired = True
-        self._num_repaired += 1
+        self.num_repaired += 1
         return line.translate(WINDOWS_1252)
 
 
