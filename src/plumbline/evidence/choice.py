@@ -176,13 +176,12 @@ def build_seed_record(candidate: Candidate, metric: Metric) -> dict[str, Any]:
     Of the test split there is no score of each seed: whoever reads it could take the luckiest.
     predictions.parquet has the answers of them all.
     """
-    shipped = candidate.shipped
-    if shipped is None or not candidate.seeds:
+    shipped, spread = candidate.shipped, measure_spread(candidate, metric)
+    if shipped is None or spread is None:
         return {}
     validation = {
         str(each.seed): compute_mean_score(each.validation, metric) for each in candidate.seeds
     }
-    test = [compute_mean_score(each.test, metric) for each in candidate.seeds]
     return {
         "seeds": {
             "shipped": shipped.seed,
@@ -190,7 +189,7 @@ def build_seed_record(candidate: Candidate, metric: Metric) -> dict[str, Any]:
             "validation": validation,
             "validation_mean": compute_validation_score(candidate, metric),
             "validation_spread": estimate_spread(list(validation.values())).deviation,
-            "test_mean": sum(test) / len(test),
-            "test_spread": estimate_spread(test).deviation,
+            "test_mean": spread.mean,
+            "test_spread": spread.deviation,
         }
     }

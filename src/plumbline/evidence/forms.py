@@ -7,7 +7,7 @@ are of rows of the test split, whatever else the machine does.
 import itertools
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -69,11 +69,8 @@ def compare_export(
     announce("compares the graph that answers with the trained weights")
     folder = layout.locate_bundle(name)
     rng = np.random.default_rng(secrets.randbits(32))
-    num_rows = count_rows(subjects.inputs)
-    picked = rng.permutation(num_rows)[:NUM_ROWS]
-    columns: dict[str, list[Any]] = {}
-    for column, values in subjects.inputs.items():
-        columns[column] = [values[row] for row in picked]
+    picked = rng.permutation(count_rows(subjects.inputs))[:NUM_ROWS].tolist()
+    columns = take_rows(subjects.inputs, picked)
     with predictor.guard():
         bundle.require_digest(folder, digest)
         return task.models.compare_export(subjects.params, name_candidate(name), folder, columns)
@@ -141,5 +138,9 @@ def _cut_batches(columns: Columns, num_rows: int) -> Iterator[dict[str, list[Any
     """Yield `num_rows` rows of `columns` at a time, from the start again when they are used up."""
     total = count_rows(columns)
     for start in itertools.count(0, num_rows):
-        rows = [(start + i) % total for i in range(num_rows)]
-        yield {name: [values[row] for row in rows] for name, values in columns.items()}
+        yield take_rows(columns, [(start + i) % total for i in range(num_rows)])
+
+
+def take_rows(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
+    """Return the rows with these numbers, in their order."""
+    return {name: [values[row] for row in rows] for name, values in columns.items()}

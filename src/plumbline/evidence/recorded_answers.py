@@ -12,6 +12,7 @@ from plumbline.contract import layout
 from plumbline.contract.records import Candidate
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Columns, Predictor, Task, count_rows
+from plumbline.evidence.forms import take_rows
 from plumbline.evidence.predictors import Recording
 from plumbline.process.files import write_json
 from plumbline.registry.package.packaging import describe_package
@@ -51,7 +52,7 @@ def rehearse_winner(
 def answer_golden_rows(predictor: Predictor, inputs: Columns, task: Task[Any]) -> dict[str, Any]:
     """Answer rows spread over the test split; the packaged model must repeat the answers."""
     num_rows = count_rows(inputs)
-    rows = _take_rows(inputs, _spread_rows(num_rows, NUM_GOLDEN))
+    rows = take_rows(inputs, _spread_rows(num_rows, NUM_GOLDEN))
     settings = _read_defaults(task)
     outputs = predictor.predict(rows, **settings)
     return {"inputs": rows, "params": settings, "outputs": outputs}
@@ -72,7 +73,7 @@ def build_reference(
     import pandas as pd
 
     picked = _spread_rows(len(test_rows), NUM_REFERENCE)
-    rows = _take_rows(inputs, picked)
+    rows = take_rows(inputs, picked)
     outputs = predictor.predict(rows, **_read_defaults(task))
     columns = {f"input.{name}": values for name, values in rows.items()}
     for field in task.signature.outputs:
@@ -87,10 +88,6 @@ def _spread_rows(total: int, wanted: int) -> list[int]:
     """Return `wanted` row numbers, or all of fewer, evenly spread over `total` rows."""
     positions = np.linspace(0, total - 1, min(wanted, total))
     return [int(row) for row in np.unique(positions.astype(int))]
-
-
-def _take_rows(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
-    return {name: [values[row] for row in rows] for name, values in columns.items()}
 
 
 def _read_defaults(task: Task[Any]) -> dict[str, Any]:
