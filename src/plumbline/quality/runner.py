@@ -182,7 +182,7 @@ def _build_result(check: Check, answer: Mapping[str, Any]) -> ExpectationResult:
         num_rows=num_rows,
         num_failing=num_failing,
         share=share,
-        examples=tuple(_list_examples(result.get("partial_unexpected_index_list") or [])),
+        examples=_pick_examples(result.get("partial_unexpected_index_list") or []),
         follows_from=check.follows_from,
     )
 
@@ -230,11 +230,17 @@ def _describe_threshold(options: Mapping[str, Any]) -> str:
     return ", ".join(map(str, allowed)) if allowed else "none"
 
 
-def _list_examples(rows: Iterable[Mapping[str, Any]]) -> Iterator[FailingRow]:
+def _pick_examples(rows: Iterable[Mapping[str, Any]]) -> tuple[FailingRow, ...]:
+    """List the failing rows, a first one of each value before all others: pages show only some."""
+    first: dict[str, FailingRow] = {}  # by value
+    others = []
     for row in rows:
         values = [_format_value(cell) for name, cell in row.items() if name not in INDEX]
         value = next(iter(values), "")
-        yield FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
+        example = FailingRow(str(row.get("id", "")), value, str(row.get("excerpt", "")))
+        if first.setdefault(value, example) is not example:
+            others.append(example)
+    return (*first.values(), *others)
 
 
 def _format_value(value: Any) -> str:

@@ -232,8 +232,12 @@ def test_typed_labels_become_names(folder: Path) -> None:
         pa.table({"text": [t for t, _ in ROWS], "label": [1.0, 2.0, None] * 20}),
         folder / "a.parquet",
     )
-    _, rows = run_ingest(make_params("a.parquet"), folder / "out")
+    facts, rows = run_ingest(make_params("a.parquet"), folder / "out")
     assert {row["label"] for row in rows} == {"1", "2"}
+    assert (
+        facts["notices"][-1]
+        == "labels are whole numbers; they are taken as names of classes, without order"
+    )
 
 
 def test_metadata_follows_each_row(folder: Path) -> None:

@@ -84,6 +84,14 @@ class Summary:
         for split in SPLITS:
             if not self.splits[split]:
                 yield f"no row in {split}; check data.split, and how similar the rows are"
+        num_whole = sum(map(_is_whole_number, self.classes))
+        if num_whole == len(self.classes):
+            yield "labels are whole numbers; they are taken as names of classes, without order"
+        elif num_whole:
+            yield (
+                f"{num_whole} of {len(self.classes)} labels are whole numbers, the others are "
+                "words; does one file number its classes?"
+            )
 
     def _measure_noise(self, params: TextParams) -> dict[str, Any]:
         """The share of labels that are not the true ones, and so what a perfect model scores."""
@@ -97,3 +105,7 @@ class Summary:
             "noisy_share": self.noisy.total() / self.splits.total(),
             "ceiling": ceiling,
         }
+
+
+def _is_whole_number(label: str) -> bool:
+    return label.strip().removeprefix("-").isdecimal()
