@@ -186,13 +186,13 @@ def count_flops_per_sample(learner: Any) -> float:
     Padding is not counted.
     """
     encoder = learner.module.model.body
-    lengths = learner.data.train.lengths
+    lengths = learner.data.train.lengths.astype(float)  # the products pass the limit of int32
     weights = 0
     for name, weight in encoder.named_parameters():
         if weight.ndim == 2 and "layer" in name:
             weights += weight.numel()
     attention = 12 * encoder.config.num_hidden_layers * encoder.config.hidden_size
-    return float((6 * weights * lengths + attention * lengths.astype(float) ** 2).mean())
+    return float((6 * weights * lengths + attention * lengths**2).mean())
 
 
 def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from plumbline.tasks.text_classification.models.attention import use_custom_attention
+from plumbline.tasks.text_classification.models.layers import use_cheap_layers
 
 ROWS, TOKENS, WORDS = 4, 9, 50
 SIZES = {
@@ -47,7 +47,7 @@ def _run(
 
     torch.manual_seed(0)
     encoder = AutoModel.from_config(AutoConfig.for_model("bert", **SIZES)).eval()
-    use_custom_attention(encoder)
+    use_cheap_layers(encoder)
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
     (states * mask[:, :, None]).pow(3).sum().backward()

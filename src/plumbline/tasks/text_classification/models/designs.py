@@ -75,16 +75,13 @@ def weigh_classes(weights: str | Mapping[str, float], texts: TrainingTexts) -> t
         return None
     counts = texts.train.label_counts
     if isinstance(weights, Mapping):
-        _refuse_unknown(weights, texts.classes)
+        known = texts.classes
+        for name in weights:
+            if name not in known:
+                hint = suggest_nearest(name, known) or f"; train has {len(known)} others"
+                raise ParamsError(f"class_weights: no row of train has the label {name!r}{hint}")
         values = [weights.get(name, 1.0) for name in texts.classes]
     else:
         values = [1 / counts[name] for name in texts.classes]
     total = sum(counts[name] * value for name, value in zip(texts.classes, values, strict=True))
     return torch.tensor([value * counts.total() / total for value in values])
-
-
-def _refuse_unknown(weights: Mapping[str, float], classes: list[str]) -> None:
-    for name in weights:
-        if name not in classes:
-            hint = suggest_nearest(name, classes) or f"; train has {len(classes)} others"
-            raise ParamsError(f"class_weights: no row of train has the label {name!r}{hint}")

@@ -44,7 +44,7 @@ class MeanPooledClassifier(torch.nn.Module):
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Logits (rows, classes) from ids and mask (rows, tokens)."""
         states = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        mask = attention_mask.unsqueeze(2).to(states.dtype)
+        mask = attention_mask.unsqueeze(2).float()
         logits: torch.Tensor = self.head((states * mask).sum(1) / mask.sum(1))
         return logits
 

@@ -146,7 +146,7 @@ def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
     logging.getLogger("torch.onnx").setLevel(logging.ERROR)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter's own deprecations
-        program = torch.onnx.export(
+        program: Any = torch.onnx.export(
             model,
             kwargs={name: batch[name] for name in rows.names},
             dynamo=True,
@@ -157,7 +157,6 @@ def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
             verbose=False,
             optimize=True,
         )
-    assert program is not None  # noqa: S101 (for the type checker: dynamo=True gives a program)
     graph = program.model_proto  # this property makes a new copy at each access
     _remove_paths(graph)
     del graph.graph.value_info[:]  # ONNX Runtime computes the shapes itself

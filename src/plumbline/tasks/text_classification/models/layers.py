@@ -55,7 +55,7 @@ class UsedEmbedding(torch.nn.Module):
 class ByteDropout(torch.nn.Module):
     """Dropout whose CPU mask takes one random byte per number; p in steps of 1/256.
 
-    PyTorch's own calls a serial generator for each number.
+    PyTorch's own calls a serial generator for each number. Floats are faster to compare than bytes.
     """
 
     def __init__(self, p: float) -> None:
@@ -71,17 +71,26 @@ class ByteDropout(torch.nn.Module):
             return functional.dropout(x, self.p)
         words = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
         random_bytes = words.random_(-(2**63), None).view(torch.uint8)
-        keep = (random_bytes[: x.numel()] >= dropped).view(x.shape)
-        return x * keep.to(x.dtype).mul_(256 / (256 - dropped))
+        keep = random_bytes[: x.numel()].view(x.shape).to(x.dtype).ge_(dropped)
+        return x * keep.mul_(256 / (256 - dropped))
 
 
 def use_cheap_layers(encoder: torch.nn.Module) -> None:
     """Replace Dropout by ByteDropout throughout `encoder`, and its attention by our own."""
     for module in list(encoder.modules()):
+        if isinstance(module, torch.nn.LayerNorm):
+            module.register_forward_hook(_narrow)
         for name, child in list(module.named_children()):
             if type(child) is torch.nn.Dropout:
                 setattr(module, name, ByteDropout(child.p))
     use_custom_attention(encoder)
+
+
+def _narrow(_module: Any, _inputs: Any, states: torch.Tensor) -> torch.Tensor:
+    """Return `states` in bf16 under autocast on a CPU, once for all products that take them."""
+    if not torch.is_autocast_enabled("cpu"):
+        return states
+    return states.bfloat16()
 
 
 def use_full_embedding(encoder: Any) -> None:
@@ -96,7 +105,8 @@ def freeze_lower_layers(encoder: Any, num_frozen: int) -> None:
 
     No gradient is computed for them. Raises ParamsError where no layer would be left to train.
     """
-    layers = _find_layers(encoder)
+    # The outermost list of modules is that of the layers.
+    layers = next(module for module in encoder.modules() if isinstance(module, torch.nn.ModuleList))
     if num_frozen >= len(layers):
         raise ParamsError(
             f"frozen_layers: {num_frozen}, but the encoder has {len(layers)}; leave one to train"
@@ -105,13 +115,3 @@ def freeze_lower_layers(encoder: Any, num_frozen: int) -> None:
     last = [getattr(encoder, name) for name in LAST_NORMS if hasattr(encoder, name)]
     for module in [*layers[num_frozen:], *last]:
         module.requires_grad_(True)
-
-
-def _find_layers(encoder: torch.nn.Module) -> torch.nn.ModuleList:
-    """Return the list of modules that has the most weights: the outermost, if several do."""
-    lists = [module for module in encoder.modules() if isinstance(module, torch.nn.ModuleList)]
-    return max(lists, key=_count_weights)
-
-
-def _count_weights(module: torch.nn.Module) -> int:
-    return sum(weight.numel() for weight in module.parameters())

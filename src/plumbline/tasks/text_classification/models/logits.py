@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,10 +27,9 @@ def compute_graph_logits(path: Path, form: str, rows: EncodedTexts) -> np.ndarra
     """Return the logits of the graph of a form for every row, in the shape that it gives."""
     session = open_graph(path)
 
-    def run_graph(inputs: Sequence[torch.Tensor]) -> np.ndarray:
+    def run_graph(inputs: Sequence[torch.Tensor]) -> Any:
         arrays = [tensor.numpy() for tensor in inputs]
-        logits: np.ndarray = session.run(None, dict(zip(rows.names, arrays, strict=True)))[0]
-        return logits
+        return session.run(None, dict(zip(rows.names, arrays, strict=True)))[0]
 
     size = 1 if form in ONE_BY_ONE else BATCH
     return _compute_logits(run_graph, rows, np.arange(len(rows)), size)

@@ -71,9 +71,9 @@ def _find_builder(address: str) -> Callable[..., Any]:
         raise ParamsError(f"module: {path}: no such file")
     code = module_from_spec(spec)
     spec.loader.exec_module(code)
-    if not callable(getattr(code, name, None)):
+    build: Callable[..., Any] | None = getattr(code, name, None)
+    if not callable(build):
         raise ParamsError(f"module: {path} has no class or function {name!r}")
-    build: Callable[..., Any] = getattr(code, name)
     return build
 
 
