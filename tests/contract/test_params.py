@@ -64,6 +64,7 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ("max_epochs: 30", "max_epochs: 1:30", "valid integer; found '1:30'"),
         ("seed: 7", "seed: 7\nseed: 8", 'line 5: found duplicate key "seed"'),
         ("seed: 7", "seed: &s 7\nextra: *s", "aliases (*s) are not allowed"),
+        ("seed: 7", "seed: !!bool seven", "params.yaml: a value cannot be read: 'seven'"),
         (
             "seed: 7",
             "seed: !!python/object:os.system 7",

@@ -70,6 +70,7 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
             "a.csv",
             "found 'hi there', 'a'\n  if that is the first row of the data, the file has no header",
         ),
+        ("{}\n{}\n", "a.jsonl", "a.jsonl: no column 'text' or 'label'; found none"),
         ("text,text,label\nhi,ho,a\n", "a.csv", "2 columns are called 'text'"),
         ("text,label\nhi,a\nhi,there,b\n", "a.csv", "a.csv:3: 3 cells where the header has 2"),
         (

@@ -35,7 +35,7 @@ def parse_yaml(text: str, path: Path) -> Any:
         return YAML(typ="safe", pure=True).load(text)
     except YAMLError as error:
         raise ParamsError(f"{path}: {_describe_error(error)}") from None
-    except (ValueError, OverflowError, RecursionError) as error:
+    except (ValueError, LookupError, OverflowError, RecursionError) as error:
         raise ParamsError(f"{path}: a value cannot be read: {error}") from None
 
 

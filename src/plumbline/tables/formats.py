@@ -45,7 +45,7 @@ def read_rows(file: IO[bytes], name: str, request: ReadRequest) -> Iterator[Sour
     """Yield the rows of `file`, which is closed at the end; DataError names the file and row."""
     with file:
         table = open_table(file, name, request.names, refuse_encoding=request.refuse_encoding)
-        if table.header:
+        if table.header or table.num_rows != 0:
             find_columns(name, table.header, request)
         for batch in table.read_batches(request.names):
             yield from _convert_rows(batch, request)

@@ -46,6 +46,7 @@ class JsonTable(TextTable):
                 has_flat_values[key] = has_flat_values.get(key, True) and _is_flat(value)
             if len(self._head) == CHUNK_ROWS or self._lines.num_chars > CHUNK_CHARS:
                 break
+        self.num_rows = None if self._head else 0
         self.names = self.header = list(has_flat_values)
         self.flat_columns = [key for key, is_flat in has_flat_values.items() if is_flat]
 
