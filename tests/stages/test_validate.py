@@ -70,6 +70,12 @@ def test_accepted_data_can_be_trained_on(source: Path, capsys: pytest.CaptureFix
     refuse_unvalidated()
 
 
+def test_text_and_label_the_wrong_way_round_are_thought_of(source: Path) -> None:
+    source.write_text(source.read_text().replace("text,label", "label,text", 1))
+    _, error = run_stages("raw.csv", **LOOSE)
+    assert "does data.columns name text and label the wrong way round?" in error
+
+
 def test_rejected_data_cannot_be_trained_on_and_both_reports_say_why(source: Path) -> None:
     run_stages("raw.csv", **LOOSE)
     manifest = pd.read_parquet(layout.MANIFEST)

@@ -87,7 +87,8 @@ CATALOGUE: Mapping[str, tuple[str, str]] = {
     ),
     "conflicting_duplicates": (
         "The same text with two labels",
-        "decide on one label for each of these texts",
+        "decide on one label for each of these texts; where most rows are listed, does "
+        "data.columns name text and label the wrong way round?",
     ),
     "leakage_validation": ("Validation rows whose text is in train", REMOVE_COPIES),
     "leakage_test": ("Test rows whose text is in train or validation", REMOVE_COPIES),
