@@ -13,7 +13,7 @@ SIZES = {
     "num_hidden_layers": 2,
     "num_attention_heads": 4,
     "intermediate_size": 64,
-    "max_position_embeddings": TOKENS,
+    "max_position_embeddings": 192,
 }
 # A product of bf16 is rounded to 8 bits; two of them and a softmax follow each other.
 TOLERANCE = 0.05
@@ -30,12 +30,25 @@ def test_states_and_gradients_are_those_of_fp32(num_padded: int) -> None:
     assert similarity > 0.99
 
 
-def _draw_batch(num_padded: int) -> tuple[torch.Tensor, torch.Tensor]:
+def test_no_number_is_kept_for_each_pair_of_tokens_of_long_texts() -> None:
+    kept: list[int] = []
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor.numel())
+        return tensor
+
+    ids, mask = _draw_batch(3, tokens=192)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        _run(ids, mask, "bf16")
+    assert 0 < max(kept) < ROWS * SIZES["num_attention_heads"] * 192**2
+
+
+def _draw_batch(num_padded: int, tokens: int = TOKENS) -> tuple[torch.Tensor, torch.Tensor]:
     """Return ids and mask (rows, tokens); the last tokens of two rows are padding."""
     generator = torch.Generator().manual_seed(0)
-    ids = torch.randint(1, WORDS - 1, (ROWS, TOKENS), generator=generator)
+    ids = torch.randint(1, WORDS - 1, (ROWS, tokens), generator=generator)
     mask = torch.ones_like(ids)
-    mask[:2, TOKENS - num_padded :] = 0
+    mask[:2, tokens - num_padded :] = 0
     return ids, mask
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 
 ATTENTION_NAME = "plumbline"  # the name under which transformers finds the functions below
+MAX_TOKENS = 128  # of a text whose pairs of tokens are multiplied one by one
 
 
 def use_custom_attention(encoder: Any) -> None:
@@ -28,7 +29,8 @@ def _attend(
 ) -> Any:
     """Compute scaled dot-product attention; in bf16 on a CPU without PyTorch's operator for it.
 
-    It takes ten times as long there as two products, and twice as long in fp32, as decoders do.
+    It takes ten times as long there as two products on short texts. Long ones and decoders have it
+    in fp32: products keep a number for each pair of tokens, which soon takes GB and more time.
     """
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
@@ -38,7 +40,8 @@ def _attend(
         return _attend_fused(query, key, value, mask, scale), None
     if query.device.type != "cpu" or query.dtype != torch.bfloat16:
         return sdpa_attention_forward(module, query, key, value, mask, **options)
-    if has_equal_heads and not getattr(module, "is_causal", True) and not options.get("dropout"):
+    is_short = has_equal_heads and key.shape[2] <= MAX_TOKENS
+    if is_short and not getattr(module, "is_causal", True) and not options.get("dropout"):
         scores = ((query * scale) @ key.transpose(-1, -2)).float()
         if mask is not None:
             scores = scores + torch.where(mask, 0.0, torch.finfo(scores.dtype).min)
