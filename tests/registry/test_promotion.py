@@ -10,7 +10,9 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlparse
 
 import pytest
@@ -306,6 +308,23 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
 def keep(evidence: str, name: str = NAME) -> journal.Entry:
     """Write an entry that moves nothing."""
     return record_verdict("keep", KEEP, "b", evidence, "not better", name=name)
+
+
+def test_entries_of_another_model_cannot_be_cut_off(here: Path) -> None:
+    keep("a", name="aside")
+    with sqlite3.connect(here / "mlruns/journal.db") as database:
+        database.execute("DELETE FROM plumbline_journal WHERE model = 'aside'")
+    with pytest.raises(JournalError, match=r"ends before entry \d+, which .* of aside names"):
+        keep("b")
+
+
+def test_no_entry_is_before_the_one_before_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep("a")
+    clock = SimpleNamespace(now=lambda zone: datetime(2020, 1, 1, tzinfo=zone))
+    monkeypatch.setattr(journal, "datetime", clock)
+    keep("b")
+    times = [entry.at for entry in promotion.read_history(NAME)]
+    assert times == sorted(times)
 
 
 @pytest.mark.parametrize(

@@ -408,6 +408,16 @@ def test_only_what_was_signed_by_the_key_is_given(
     assert VerifiedModelCache(URI, public_key=keys / "other.pub").find_kept() is None
 
 
+def test_a_signature_that_is_withdrawn_is_noticed(here: Path, keys: Path) -> None:
+    signing.sign(NAME, "1", keys / "ours.pem")
+    mirror = VerifiedModelCache(URI, public_key=keys / "ours.pub")
+    kept(mirror)
+    Path("mlruns/artifacts", find_in_mlflow(URI).run_id, "artifacts/bundle.sig").unlink()
+    with pytest.raises(BundleError, match="version 1: is not signed"):
+        mirror.fetch_latest()
+    assert mirror.find_kept() is None  # nor is it used while the registry is unreachable
+
+
 def test_a_signature_of_another_bundle_is_none(here: Path, keys: Path) -> None:
     signing.sign(NAME, "2", keys / "ours.pem")
     runs = [find_in_mlflow(f"models:/{NAME}/{number}").run_id for number in (1, 2)]
