@@ -41,7 +41,7 @@ class EndpointClient:
         limits = httpx2.Limits(max_connections=agent.max_parallel)
         try:
             self._client = httpx2.AsyncClient(headers=headers, limits=limits, timeout=None)
-        except (ImportError, ValueError) as error:  # such as a SOCKS proxy without its package
+        except (ImportError, ValueError, httpx2.InvalidURL) as error:  # SOCKS without its package
             raise ParamsError(
                 f"agents.{name}: the proxy in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY cannot be used "
                 f"({clean_text(str(error))}); name one by http://, or unset it; for a SOCKS proxy: "

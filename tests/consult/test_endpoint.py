@@ -142,7 +142,9 @@ def test_a_key_that_cannot_be_used(
     assert "agents.one.key_env" in str(caught.value)
 
 
-@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "gopher://127.0.0.1:70"])
+@pytest.mark.parametrize(
+    "proxy", ["socks5://127.0.0.1:1080", "gopher://127.0.0.1:70", "http://127.0.0.1:80a"]
+)
 def test_a_proxy_that_cannot_be_used_is_refused(
     proxy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
