@@ -229,14 +229,14 @@ def test_long_texts_are_cut_and_nul_is_kept(folder: Path) -> None:
 
 def test_typed_labels_become_names(folder: Path) -> None:
     pq.write_table(
-        pa.table({"text": [t for t, _ in ROWS], "label": [1.0, 2.0, None] * 20}),
+        pa.table({"text": [t for t, _ in ROWS], "label": [1.0, 2.5, None] * 20}),
         folder / "a.parquet",
     )
     facts, rows = run_ingest(make_params("a.parquet"), folder / "out")
-    assert {row["label"] for row in rows} == {"1", "2"}
+    assert {row["label"] for row in rows} == {"1", "2.5"}
     assert (
         facts["notices"][-1]
-        == "labels are whole numbers; they are taken as names of classes, without order"
+        == "labels are numbers; they are taken as names of classes, without order"
     )
 
 

@@ -84,13 +84,13 @@ class Summary:
         for split in SPLITS:
             if not self.splits[split]:
                 yield f"no row in {split}; check data.split, and how similar the rows are"
-        num_whole = sum(map(_is_whole_number, self.classes))
-        if num_whole == len(self.classes):
-            yield "labels are whole numbers; they are taken as names of classes, without order"
-        elif num_whole:
+        num_numbers = sum(map(_is_number, self.classes))
+        if num_numbers == len(self.classes):
+            yield "labels are numbers; they are taken as names of classes, without order"
+        elif num_numbers:
             yield (
-                f"{num_whole} of {len(self.classes)} labels are whole numbers, the others are "
-                "words; does one file number its classes?"
+                f"{num_numbers} of {len(self.classes)} labels are numbers, the others are words; "
+                "does one file number its classes?"
             )
 
     def _measure_noise(self, params: TextParams) -> dict[str, Any]:
@@ -107,5 +107,5 @@ class Summary:
         }
 
 
-def _is_whole_number(label: str) -> bool:
-    return label.strip().removeprefix("-").isdecimal()
+def _is_number(label: str) -> bool:
+    return label.strip().removeprefix("-").replace(".", "", 1).isdecimal()
