@@ -19,11 +19,11 @@ SIZES = {
 TOLERANCE = 0.05
 
 
-@pytest.mark.parametrize("num_padded", [0, 3])
-def test_states_and_gradients_are_those_of_fp32(num_padded: int) -> None:
+@pytest.mark.parametrize(("kind", "num_padded"), [("bert", 0), ("bert", 3), ("deberta", 3)])
+def test_states_and_gradients_are_those_of_fp32(kind: str, num_padded: int) -> None:
     ids, mask = _draw_batch(num_padded)
-    exact, exact_gradient = _run(ids, mask, "fp32")
-    rounded, rounded_gradient = _run(ids, mask, "bf16")
+    exact, exact_gradient = _run(ids, mask, "fp32", kind)
+    rounded, rounded_gradient = _run(ids, mask, "bf16", kind)
     seen = mask.bool()
     torch.testing.assert_close(rounded[seen], exact[seen], atol=TOLERANCE, rtol=0)
     similarity = functional.cosine_similarity(rounded_gradient, exact_gradient, dim=0)
@@ -53,14 +53,15 @@ def _draw_batch(num_padded: int, tokens: int = TOKENS) -> tuple[torch.Tensor, to
 
 
 def _run(
-    ids: torch.Tensor, mask: torch.Tensor, precision: str
+    ids: torch.Tensor, mask: torch.Tensor, precision: str, kind: str = "bert"
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the states of a random encoder, and the gradient of its weights, in fp32."""
     from transformers import AutoConfig, AutoModel
 
     torch.manual_seed(0)
-    encoder = AutoModel.from_config(AutoConfig.for_model("bert", **SIZES)).eval()
+    encoder = AutoModel.from_config(AutoConfig.for_model(kind, **SIZES))
     use_cheap_layers(encoder)
+    encoder.eval()
     with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
         states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
     (states * mask[:, :, None]).pow(3).sum().backward()

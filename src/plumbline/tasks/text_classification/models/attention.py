@@ -1,5 +1,7 @@
 """Attention as an encoder is trained with it, and as one operator of ONNX Runtime for export."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -17,6 +19,19 @@ def use_custom_attention(encoder: Any) -> None:
     AttentionMaskInterface.register(ATTENTION_NAME, _build_mask)
     if encoder.config._attn_implementation == "sdpa":
         encoder.set_attn_implementation(ATTENTION_NAME)
+    if encoder.config.model_type == "deberta":  # masks with the least number of fp32, also in bf16
+        for module in encoder.modules():
+            if hasattr(module, "q_bias"):
+                module.forward = partial(_attend_in_fp32, module.forward)
+
+
+def _attend_in_fp32(
+    attend: Callable[..., Any], states: torch.Tensor, *args: Any, **options: Any
+) -> Any:
+    if not torch.is_autocast_enabled(states.device.type):
+        return attend(states, *args, **options)
+    with torch.autocast(states.device.type, enabled=False):
+        return attend(states.float(), *args, **options)
 
 
 def _attend(
