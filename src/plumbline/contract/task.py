@@ -57,6 +57,11 @@ def count_rows(columns: Columns) -> int:
     return len(next(iter(columns.values())))
 
 
+def take_rows(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
+    """Return the rows with these numbers, in their order."""
+    return {name: [values[row] for row in rows] for name, values in columns.items()}
+
+
 @dataclass(frozen=True)
 class Field:
     """One column of a signature; an input that is not `required` may be left out, or hold None.

@@ -7,7 +7,7 @@ are of rows of the test split, whatever else the machine does.
 import itertools
 import secrets
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from plumbline.contract import layout
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, ExportDifference, Scores
 from plumbline.contract.steps import announce
-from plumbline.contract.task import Columns, Predictor, Task, count_rows
+from plumbline.contract.task import Columns, Predictor, Task, count_rows, take_rows
 from plumbline.contract.trainings import name_candidate
 from plumbline.evidence.predictors import GuardedPredictor, open_bundle
 from plumbline.evidence.scores import Key, name_answers
@@ -139,8 +139,3 @@ def _cut_batches(columns: Columns, num_rows: int) -> Iterator[dict[str, list[Any
     total = count_rows(columns)
     for start in itertools.count(0, num_rows):
         yield take_rows(columns, [(start + i) % total for i in range(num_rows)])
-
-
-def take_rows(columns: Columns, rows: Sequence[int]) -> dict[str, list[Any]]:
-    """Return the rows with these numbers, in their order."""
-    return {name: [values[row] for row in rows] for name, values in columns.items()}

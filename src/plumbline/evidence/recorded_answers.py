@@ -11,8 +11,7 @@ from plumbline import bundle
 from plumbline.contract import layout
 from plumbline.contract.records import Candidate
 from plumbline.contract.steps import announce
-from plumbline.contract.task import Columns, Predictor, Task, count_rows
-from plumbline.evidence.forms import take_rows
+from plumbline.contract.task import Columns, Predictor, Task, count_rows, take_rows
 from plumbline.evidence.predictors import Recording
 from plumbline.process.files import write_json
 from plumbline.registry.package.packaging import describe_package

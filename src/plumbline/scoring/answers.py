@@ -7,7 +7,7 @@ from typing import Any
 from plumbline.bundle import strict
 from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import DataError, PlumblineError
-from plumbline.contract.task import Field, Signature, count_rows
+from plumbline.contract.task import Field, Signature, count_rows, take_rows
 from plumbline.contract.value_types import build_cell_parser
 from plumbline.tables.records import as_text
 
@@ -33,9 +33,8 @@ def answer_rows(
     rest = [row for row in range(num_rows) if row not in bad]
     before: list[int] = []  # rows before a bad one: they are asked once more, together
     while rest and (keep_bad or not bad):
-        selected = {name: [values[row] for row in rest] for name, values in inputs.items()}
         try:
-            answers = predict(selected)
+            answers = predict(take_rows(inputs, rest))
         except ValueError as error:
             position, reason = _parse_bad_row(error, len(rest))
             bad[rest[position]] = reason
