@@ -11,7 +11,7 @@ selftest: setup  ## plant faults and check that the responsible gate refuses eac
 	@plumbline selftest
 
 drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
-	@plumbline drill
+	@plumbline selftest --drill
 
 check: setup  ## style, names, types, imports between rooms and of packages, files of images and workflows, the pipeline's graph
 	@ruff format --check --quiet . && ruff check --quiet . && mypy && lint-imports && deptry --no-ansi src pipelines

@@ -37,9 +37,9 @@ them. Other pages have the keys of
 RULES = """
 How to read them:
 
-* **Nothing has a default.** A value that changes a result is in the file, or the file is refused,
-  with exit code 2 and the name of the key. The brackets say which keys may be left out. An unknown
-  key, an alias of YAML and text in place of a number are refused too.
+* **A default is the exception.** The brackets say which keys may be left out; without another
+  one the file is refused, with exit code 2 and the name of the key. An unknown key, an alias of
+  YAML and text in place of a number are refused too.
 * **A dotted key** is the path in the file: `evaluation.budget.rss_mb` is `rss_mb` in `budget` in
   `evaluation`. Messages name keys like this, and so does
   `dvc exp run -S candidates.minilm.learning_rate=1e-4`.

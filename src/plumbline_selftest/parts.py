@@ -1,4 +1,4 @@
-"""The parts of a task that only `plumbline selftest` and `plumbline drill` call, if it has them."""
+"""The parts of a task that only `plumbline selftest` calls, if it has them."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,7 +27,7 @@ def read_params(part: FaultsPart, *, weaker: bool = False) -> str:
 
 
 def get_drill_part(task: Task[Params]) -> DrillPart:
-    """Return what `plumbline drill` works on; raises ParamsError for a task without it."""
+    """Return what the drill works on; raises ParamsError for a task without it."""
     part: DrillPart = _import_part(task, "drill", "drill")
     return part
 

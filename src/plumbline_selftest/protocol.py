@@ -1,4 +1,4 @@
-"""What `plumbline selftest` and `plumbline drill` ask of a task; a task need not offer either."""
+"""What `plumbline selftest` asks of a task, for its faults and its drill; both are optional."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -79,8 +79,8 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ("task: text_classification", "task: ../../etc", "there is no task '../../etc'"),
         ("  minilm:", "  ../minilm:", "candidates"),
         (
-            "forms: [fp32]",
-            "forms: [int8, fp32]",
+            "max_features:",
+            "forms: [int8, fp32]\n    max_features:",
             "candidates.linear.forms.0: input should be 'fp32'; found 'int8'",
         ),
         ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be one of them"),

@@ -15,7 +15,7 @@ def test_a_task_without_a_drill_is_refused() -> None:
 @pytest.mark.slow
 def test_the_whole_life(checkout: Checkout) -> None:
     said = checkout.run(
-        "plumbline", "drill", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
+        "plumbline", "selftest", "--drill", MLFLOW_TRACKING_URI="http://127.0.0.1:9"
     ).stdout  # not its own
     assert "the drill is over: 10 steps" in said
     for told in (
@@ -35,7 +35,7 @@ def test_without_a_commit_it_says_what_it_needs(checkout: Checkout) -> None:
     try:
         assert (
             "needs a git checkout with a commit"
-            in checkout.run("plumbline", "drill", code=1).stderr
+            in checkout.run("plumbline", "selftest", "--drill", code=1).stderr
         )
     finally:
         (checkout.path / "git").rename(checkout.path / ".git")

@@ -1,7 +1,7 @@
 """The types of params.yaml: values are in YAML, their constraints here.
 
-A task narrows `data`, `validation` and `candidates` of `Params`. Nothing has a default: a value
-that changes a result is written in params.yaml, or the file is refused.
+A task narrows `data`, `validation` and `candidates` of `Params`. What a person has to choose has no
+default: it is written in params.yaml, or the file is refused.
 """
 
 from collections.abc import Mapping
@@ -53,7 +53,7 @@ class Training(StrictModel):
 
     device: Literal["auto", "cuda", "mps", "cpu"]
     precision: Literal["auto", "bf16", "fp32"]
-    checkpoint_every_steps: Annotated[int, Field(ge=1)]
+    checkpoint_every_steps: Annotated[int, Field(ge=1)] = 50
 
 
 class Control(StrictModel):

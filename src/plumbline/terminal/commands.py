@@ -11,7 +11,7 @@ PANELS = {  # of the help page; commands of the packages beside the engine too
     ),
     "Ask a model": ("predict", "score", "serve", "consult", "grade"),
     "Watch": ("drift",),
-    "Check and read": ("doctor", "reproduce", "selftest", "drill", "docs"),
+    "Check and read": ("doctor", "reproduce", "selftest", "docs"),
 }  # fmt: skip
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
 

@@ -1,4 +1,4 @@
-"""`plumbline selftest`: fault injection against the gates."""
+"""`plumbline selftest`: fault injection against the gates, and a rehearsal of a model's life."""
 
 import contextlib
 import time
@@ -33,13 +33,25 @@ def run_selftest(
         bool,
         typer.Option("--list", help="Print what would be planted and what is expected; run none."),
     ] = False,
+    drill: Annotated[
+        bool,
+        typer.Option(
+            "--drill",
+            help="Rehearse a model's life instead, from training to rollback, in a clone below "
+            ".plumbline/.",
+        ),
+    ] = False,
 ) -> None:
     """Plant faults and sound models: a gate must refuse each fault, and no sound model.
 
-    Takes minutes. Exit code 0 if every result is the expected one, else 1.
+    Takes minutes. Exit code 0 if every result is the expected one, else 1. Your checkout, registry
+    and journal are not touched.
     """
     from plumbline_selftest import selftest
 
+    if drill:
+        _run_drill(task)
+        return
     faults = selftest.select_faults(task, only)
     untried = [] if only else selftest.list_untried_gates(faults)
     if list_only:
@@ -64,6 +76,18 @@ def run_selftest(
         raise PlumblineError(
             "the champion gate promotes a model that is not better more often than it states"
         )
+
+
+def _run_drill(task: str) -> None:
+    from plumbline_selftest import drill
+
+    start = time.monotonic()
+    drill.run(task, print_lines)
+    seconds = time.monotonic() - start
+    print_lines(
+        f"\nthe drill is over: {len(drill.STEPS)} steps in {seconds:.0f} s; "
+        f"look around in {drill.FOLDER}"
+    )
 
 
 def _collect_results(

@@ -1,4 +1,4 @@
-"""What `plumbline drill` works on: support tickets in a CSV file, in a world that can change."""
+"""What `plumbline selftest --drill` works on: support tickets as CSV, in a world that changes."""
 
 import csv
 import random

@@ -273,7 +273,7 @@ class TrainedConfig(TunableConfig, SeededConfig):
     weight_decay: Annotated[float, Field(ge=0)]
     batch_size: Count
     max_epochs: Count
-    patience: Count
+    patience: Count = 3
     # How much a row of each class counts in the loss: equally; in inverse proportion to the rows
     # of its class; or by a weight for each class, 1 for those that are not named.
     class_weights: Annotated[ClassWeights, Field(exclude_if=lambda value: value == "none")] = "none"
@@ -283,7 +283,7 @@ class LinearConfig(TrainedConfig):
     """TF-IDF of word 1- and 2-grams with a linear layer."""
 
     kind: Literal["linear"]
-    forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)]
+    forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)] = Field(default=["fp32"])
     max_features: Count
     # What the right class gives up to all classes alike.
     label_smoothing: Annotated[float, Field(ge=0, lt=1, exclude_if=lambda value: value == 0)] = 0.0
@@ -295,7 +295,7 @@ class TokenConfig(TrainedConfig):
     max_tokens: Annotated[int, Field(ge=4, le=8192)]
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
     warmup: Annotated[float, Field(ge=0, lt=1)]  # share of all steps
-    gradient_clip: Positive
+    gradient_clip: Positive = 1.0
 
 
 class EncoderConfig(TokenConfig):
@@ -327,7 +327,7 @@ class ModuleConfig(TokenConfig):
     """A torch.nn.Module of the user's own, on tokens of a tokenizer that is trained with it."""
 
     kind: Literal["module"]
-    forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)]
+    forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)] = Field(default=["fp32"])
     # FILE:NAME: the class or function that builds the module, in a folder that stages depend on.
     module: Annotated[str, Field(pattern=r"^[^:]+\.py:\w+$")]
     settings: Mapping[

@@ -11,8 +11,6 @@ SHARED = """\
     weight_decay: 0.01
     label_smoothing: 0.1
     warmup: 0.1
-    patience: 3
-    gradient_clip: 1.0
 """
 TRANSFORMER = f"""\
     kind: transformer
