@@ -1,7 +1,7 @@
 """Compare servers: the same fine-tuned model and texts on one machine, one server after another.
 
-    python benchmarks/serve.py [--model models:/NAME@champion] [--only litserve plumbline]
-                               [--seconds 4]
+    python benchmarks/serve.py [--model models:/NAME@champion | --bundle models/minilm]
+                               [--only litserve plumbline] [--seconds 4]
 
 The clients send the next request when the last one is answered; then arrivals come at random times,
 at shares of what 64 clients reached.
@@ -9,6 +9,7 @@ at shares of what 64 clients reached.
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -33,6 +34,7 @@ def main() -> None:
     """Measure each server and print the tables; exit code 1 where one could not be measured."""
     parser = argparse.ArgumentParser(description="Requests/s beside MLflow, LitServe and BentoML.")
     parser.add_argument("--model", default="", help="a registered encoder; default: the champion")
+    parser.add_argument("--bundle", default="", help="a folder in place of a registered encoder")
     parser.add_argument("--only", choices=servers.NAMES, nargs="+", default=servers.NAMES)
     parser.add_argument("--seconds", type=float, default=4.0, help="that count, of each level")
     options = parser.parse_args()
@@ -40,7 +42,10 @@ def main() -> None:
     if {"litserve", "bentoml"} & set(options.only):
         servers.install()
     with open_folder("plumbline-serve-") as folder:
-        uri = prepare_model(options.model, folder)
+        if options.bundle:
+            store = f"sqlite:///{folder / 'mlflow.db'}"
+            os.environ |= {"MLFLOW_TRACKING_URI": store, "PLUMBLINE_CACHE": str(folder / "cache")}
+        uri = prepare_model(options.bundle or options.model, folder)
         known = servers.list_servers(uri, folder / "pipeline")
         asked = [known[name] for name in options.only]
         rounds = []
@@ -48,7 +53,7 @@ def main() -> None:
             print(f"round {number + 1} of {ROUNDS}", flush=True)
             rounds.append([measure(server, folder, options.seconds) for server in asked])
     best = [max(pair, key=lambda one: one.get("rate", 0)) for pair in zip(*rounds, strict=True)]
-    print(f"{uri}; {describe_machine()}; shared with the load generator\n")
+    print(f"{options.bundle or uri}; {describe_machine()}; shared with the load generator\n")
     print_table(("server", *LEVELS, "p50 at 1", "CPU a request", "memory", "wrong"), best, "closed")
     print_table(("server", "arrivals", "of peak", "p50", "p99", "refused", "lost"), best, "open")
     sys.exit("\n".join(one["problem"] for one in best if "problem" in one) or None)
