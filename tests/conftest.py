@@ -120,7 +120,13 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 @pytest.fixture
-def line_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
-    """The line's parameters and record, in an empty folder."""
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, which is the cwd."""
     monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def line_task(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+    """The line's parameters and record, in an empty folder."""
     return models.line_task(monkeypatch)

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import pickle
+import shutil
 import struct
 import zipfile
 from collections.abc import Callable
@@ -60,6 +61,7 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "model.safetensors").write_bytes(
         tensors({"w": tensor(), "__metadata__": {"format": "pt"}})
     )
+    (folder / "weights.json").chmod(0o600)  # as safetensors writes it
     bundle.seal(folder, TASK, "closed")
     return folder
 
@@ -67,6 +69,21 @@ def sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_sound_one_is_accepted(sealed: Path) -> None:
     assert bundle.load(sealed).predict({"x": [0.0, 1.0]}) == {"y": [1.0, 3.0]}
     assert bundle.read_signature(sealed) == TASK.signature
+    assert bundle.verify(sealed)["candidate"] == "closed"
+    assert not list(sealed.rglob("__pycache__"))
+    assert len({path.stat().st_mode for path in sealed.iterdir()}) == 1  # for an image's user
+
+
+def test_the_digest_is_of_content_alone(sealed: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(sealed, tmp_path / "elsewhere")
+    os.utime(copy / "weights.json", (0, 0))
+    assert bundle.digest(copy) == bundle.digest(sealed)
+
+
+def test_a_folder_without_a_seal_is_no_bundle(sealed: Path) -> None:
+    (sealed / bundle.SEAL).unlink()
+    with pytest.raises(BundleError, match=r"there is no bundle\.json; train the candidate"):
+        bundle.load(sealed)
 
 
 def reseal(folder: Path, **changes: Any) -> None:

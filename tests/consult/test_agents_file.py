@@ -1,10 +1,14 @@
-"""agents.yaml: strict; every problem with its key, and no key in a message."""
+"""agents.yaml: strict, each problem with its key, no key shown, as docs/how-to/consult.md says."""
 
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
+from tests.support.checkouts import ROOT
 
 from plumbline.contract.errors import ParamsError
+from plumbline_consult.agents import AgentEntry, AgentsFile
 from plumbline_consult.agents_file import read_agents
 
 SOUND = """\
@@ -37,11 +41,7 @@ def read(folder: Path, text: str) -> str:
 @pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
-        (
-            "model: llama3.2",
-            "model: x\n    modl: x",
-            "agents.cheap.modl: unknown key",
-        ),
+        ("model: llama3.2", "model: x\n    modl: x", "agents.cheap.modl: unknown key"),
         ("    model: llama3.2\n", "", "agents.cheap.model: missing"),
         ("deadline_s: 10", "deadline_s: -1", "deadline_s: input should be greater"),
         ("{question} Others", "Others", "does not contain {question}; write where"),
@@ -89,3 +89,25 @@ def test_a_file_without_agents(tmp_path: Path, text: str) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match=r"agents\.yaml: cannot be read"):
         read_agents(tmp_path / "agents.yaml")
+
+
+TEXT = (ROOT / "docs/how-to/consult.md").read_text(encoding="utf-8")
+
+
+def test_its_file_of_agents_is_sound(tmp_path: Path) -> None:
+    (block,) = re.findall(r"## agents\.yaml\n\n((?:    .*\n)+)", TEXT)
+    path = tmp_path / "agents.yaml"
+    path.write_text(textwrap.dedent(block), encoding="utf-8")
+    agents = read_agents(path).agents
+    assert agents["second"].sees_others
+
+
+def test_its_defaults_are_those_of_the_code() -> None:
+    agent, file = AgentEntry.model_fields, AgentsFile.model_fields
+    for expected in (
+        f"timeout_s: {agent['timeout_s'].default:g}",
+        f"attempts: {agent['attempts'].default}",
+        f"max_parallel: {agent['max_parallel'].default}",
+        f"max_questions: {file['max_questions'].default}",
+    ):
+        assert expected in TEXT

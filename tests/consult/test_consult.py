@@ -64,16 +64,15 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+def desk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     """It has agents a, b and c; no key is in anything that is printed or written."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CHAT_KEY", KEY)
     with run_chat_server(a=["say 41"], b=["say 42"], c=["say so: 42.0"]) as chat:
-        desk = Desk(tmp_path, chat)
-        write_policy(tmp_path / "policy", ["a", "b", "c"])
+        desk = Desk(folder, chat)
+        write_policy(folder / "policy", ["a", "b", "c"])
         desk.write_agents("a", "b", "c")
         yield desk
-    written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    written = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
     assert KEY not in "".join(desk.printed)
     assert not any(KEY.encode() in raw for raw in written)
     assert all(request.authorization == f"Bearer {KEY}" for request in chat.requests)

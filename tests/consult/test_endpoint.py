@@ -1,13 +1,16 @@
-"""Whatever a server does, one request ends as a reply or as an AgentError without a secret."""
+"""Whatever a server does: a reply or an AgentError without a secret, and who is asked again."""
 
 import asyncio
 import sys
+from collections.abc import Iterator
 
 import pytest
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
+from tests.support.consulting.questions import build_file, describe_endpoint
 
 from plumbline.contract.errors import ParamsError
 from plumbline_consult.agents import AgentEntry
+from plumbline_consult.calling import AgentOutcome, close_team, open_team
 from plumbline_consult.chat_protocol import AgentError, Reply
 from plumbline_consult.endpoint import EndpointClient
 
@@ -54,7 +57,7 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def chat():
+def chat() -> Iterator[ChatServer]:
     with run_chat_server() as server:
         yield server
 
@@ -154,3 +157,39 @@ def test_a_proxy_that_cannot_be_used_is_refused(
         ParamsError, match=r"agents\.one: the proxy in ALL_PROXY.*: pip install socksio"
     ):
         EndpointClient("one", build_agent("http://127.0.0.1:1/v1"))
+
+
+def ask(chat: ChatServer, *behaviours: str, attempts: int = 3) -> AgentOutcome:
+    chat.scripts["m"] = list(behaviours)
+    file = build_file({"one": describe_endpoint(chat.url, "m", attempts=attempts)})
+
+    async def run() -> AgentOutcome:
+        team = open_team(file)
+        deadline = asyncio.get_running_loop().time() + 60
+        outcome = await team["one"].ask("What is 6 * 7?", [], deadline, str.strip)
+        await close_team(team)
+        return outcome
+
+    return asyncio.run(run())
+
+
+@pytest.mark.parametrize(
+    ("behaviours", "attempts", "status", "num_asked"),
+    [
+        (("status 500", "close-mid-body", "say 42"), 3, "answered", 3),
+        (("status 503",), 2, "unavailable", 2),
+        (("status 400",), 3, "refused", 1),
+        (("status 429 600",), 3, "rate-limit", 1),  # nobody waits beyond the deadline
+    ],
+)
+def test_it_asks_again_where_that_can_help(
+    chat: ChatServer, behaviours: tuple[str, ...], attempts: int, status: str, num_asked: int
+) -> None:
+    outcome = ask(chat, *behaviours, attempts=attempts)
+    assert (outcome.status, chat.count("m")) == (status, num_asked)
+
+
+def test_retry_after_is_the_least_that_is_waited(chat: ChatServer) -> None:
+    outcome = ask(chat, "status 429 1", "say 42")
+    assert outcome.answer == "42"
+    assert outcome.seconds >= 1.0

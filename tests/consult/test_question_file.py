@@ -1,11 +1,13 @@
-"""The questions of a file: whole texts, whatever columns the file has."""
+"""The questions of a file: whole texts; answers are compared as answer_consensus compares them."""
 
 from pathlib import Path
 
 import pytest
 
-from plumbline.contract.errors import DataError
+from plumbline.contract.errors import DataError, PlumblineError
+from plumbline_consult.answer_forms import NORMALISERS, load_normaliser
 from plumbline_consult.questions import read_questions
+from tasks.answer_consensus import predictor
 
 ROWS = [("1", "What is two plus two?"), ("2", "Where is it?"), ("1", "What is two plus two?")]
 
@@ -39,3 +41,17 @@ def test_a_file_without_the_columns_is_refused(tmp_path: Path) -> None:
     path.write_text("id,question\n1,What is it?\n", encoding="utf-8")
     with pytest.raises(DataError, match="give a file with the columns question_id and question"):
         read_questions(path)
+
+
+ANSWERS = ["", " Paris ", "paris\n is", "it is 1,024.50", "-0", "no 3 but 3.00004", "7" * 20_000]
+
+
+def test_each_form_is_that_of_the_predictor() -> None:
+    assert list(NORMALISERS) == list(predictor.NORMALISERS)
+    for form, normalise in predictor.NORMALISERS.items():
+        assert list(map(load_normaliser(form), ANSWERS)) == list(map(normalise, ANSWERS))
+
+
+def test_another_form_is_refused() -> None:
+    with pytest.raises(PlumblineError, match="expected one of exact, casefold, number"):
+        load_normaliser("sound")

@@ -1,13 +1,15 @@
 """params.yaml is checked whole, and every problem is told at once."""
 
+import re
 from pathlib import Path
 
 import pytest
+from tests.support.checkouts import ROOT
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_params
+from plumbline.contract.variables import NAMES, PREFIX, refuse_misspelt_variables
 
-ROOT = Path(__file__).parents[2]
 GOOD = (ROOT / "recipes/text_classification.yaml").read_text(encoding="utf-8")
 
 
@@ -56,48 +58,30 @@ def test_all_problems_at_once_by_dotted_key_with_the_nearest_name(tmp_path: Path
         ("learning_rate: 0.05", "learning_rate: .nan", "finite number"),
         ("learning_rate: 0.05", "learning_rate: 0", "greater than 0"),
         ("floor: 0.80", "floor: 0,80", "found '0,80'"),
-        (
-            "validation: 0.15",
-            "validation: 0,15",
-            "data.split.15: a key is text; if this ends a number, write a point",
-        ),
+        ("validation: 0.15", "validation: 0,15",
+            "data.split.15: a key is text; if this ends a number, write a point"),
         ("max_epochs: 30", "max_epochs: 1:30", "valid integer; found '1:30'"),
         ("seed: 7", "seed: 7\nseed: 8", 'line 5: found duplicate key "seed"'),
         ("seed: 7", "seed: &s 7\nextra: *s", "aliases (*s) are not allowed"),
         ("seed: 7", "seed: !!bool seven", "params.yaml: a value cannot be read: 'seven'"),
-        (
-            "seed: 7",
-            "seed: !!python/object:os.system 7",
-            "line 4: could not determine a constructor for the tag",
-        ),
+        ("seed: 7", "seed: !!python/object:os.system 7",
+            "line 4: could not determine a constructor for the tag"),
         ("seed: 7", f"seed: {'[' * 5000}{']' * 5000}", "a value cannot be read: maximum recursion"),
-        (
-            "task: text_classification",
-            "task: text_clasification",
-            "did you mean text_classification?",
-        ),
+        ("task: text_classification", "task: text_clasification",
+            "did you mean text_classification?"),
         ("task: text_classification", "task: ../../etc", "there is no task '../../etc'"),
         ("  minilm:", "  ../minilm:", "candidates"),
-        (
-            "max_features:",
-            "forms: [int8, fp32]\n    max_features:",
-            "candidates.linear.forms.0: input should be 'fp32'; found 'int8'",
-        ),
+        ("max_features:", "forms: [int8, fp32]\n    max_features:",
+            "candidates.linear.forms.0: input should be 'fp32'; found 'int8'"),
         ("forms: [int8, fp32]", "forms: [int8]", "fp32 must be one of them"),
         ("forms: [int8, fp32]", "forms: [int8, fp32, int8]", "a form is named twice"),
-        (
-            "planned_looks: 20",
-            f"planned_looks: {'9' * 401}",
-            "evaluation.planned_looks: input should be less than or equal to 1000000",
-        ),
+        ("planned_looks: 20", f"planned_looks: {'9' * 401}",
+            "evaluation.planned_looks: input should be less than or equal to 1000000"),
         ("version: 1", "version: 2", "version: input should be 1; found 2"),
-        (
-            "    label: label",
-            "    label: output.label",
-            "a model must not learn from its own answers",
-        ),
+        ("    label: label", "    label: output.label",
+            "a model must not learn from its own answers"),
     ],
-)
+)  # fmt: skip
 def test_a_wrong_value_is_named(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert old in GOOD
     assert said in refused(tmp_path, GOOD.replace(old, new, 1))
@@ -149,3 +133,28 @@ def test_a_file_that_is_no_params_file(tmp_path: Path, content: bytes) -> None:
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(ParamsError, match="run from the top of the repository"):
         load_params(tmp_path / "params.yaml")
+
+
+def test_each_variable_that_is_read_is_known() -> None:
+    read: set[str] = set()
+    for path in (ROOT / "src/plumbline").rglob("*.py"):
+        read |= set(re.findall(rf'"{PREFIX}([A-Z_]+)"', path.read_text(encoding="utf-8")))
+    assert read == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("PUBLICKEY", "PUBLIC_KEY"), ("JOURNAL_URL", "JOURNAL_URI"), ("CACHE_DIR", "CACHE")],
+)
+def test_a_misspelt_variable_is_an_error(
+    name: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"PLUMBLINE_{name}", "x")
+    with pytest.raises(ParamsError, match=rf"PLUMBLINE_{name} is .*mean PLUMBLINE_{meant}\?"):
+        refuse_misspelt_variables()
+
+
+def test_other_variables_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("PORT", "SERVICE_HOST", "RUNNER", "TEST_DATA"):
+        monkeypatch.setenv(f"PLUMBLINE_{name}", "x")
+    refuse_misspelt_variables()

@@ -14,11 +14,10 @@ TASK = "TASK = {name!r}\n"
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     forget_own_tasks(monkeypatch)
     monkeypatch.delitem(sys.modules, "acme", raising=False)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return folder
 
 
 def write_task(folder: Path) -> None:

@@ -80,14 +80,11 @@ def test_where_there_is_no_log_the_address_is_named(tmp_path: Path) -> None:
         window.load_current("https://example.org/requests", CHAMPION, 9)
 
 
-def test_a_log_is_the_same_however_it_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "log").mkdir()
-    (tmp_path / "link").symlink_to("log")
-    (tmp_path / "rows.csv").touch()
-    monkeypatch.chdir(tmp_path)
-    forms = ["log", "./log/", "link", f"{tmp_path}/log", f"file://{tmp_path}/log"]
+def test_a_log_is_the_same_however_it_is_written(folder: Path) -> None:
+    (folder / "log").mkdir()
+    (folder / "link").symlink_to("log")
+    (folder / "rows.csv").touch()
+    forms = ["log", "./log/", "link", f"{folder}/log", f"file://{folder}/log"]
     (digest,) = {window.digest_log(form) for form in forms}
     assert digest is not None
     assert len(digest) == 12

@@ -99,11 +99,7 @@ LEAKS = [
 SAME_ROWS = {"gone": 0, "relabelled": [], "new": []}
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 SELECTIVE = SelectiveAnswers(
-    selection=Selection(0.9, 0.018),
-    num_unexpected=0,
-    num_rows=1000,
-    num_answered=690,
-    num_wrong=9,
+    selection=Selection(0.9, 0.018), num_unexpected=0, num_rows=1000, num_answered=690, num_wrong=9
 )
 
 
@@ -120,11 +116,23 @@ def promise(**changes: object) -> dict:
     return {"selective": replace(SELECTIVE, **changes)}
 
 
+def limit(**changes: object) -> dict:
+    """Limits that allow slices and abstention, with others of their keys."""
+    asked = {"slices": ["side"], "selective": PROMISE}
+    return {"limits": LIMITS.model_copy(update=asked | changes)}
+
+
+def allow_loss(margin: float) -> dict:
+    """Limits by which the champion may lose this much."""
+    rule = LIMITS.champion.model_copy(update={"policy": "not-worse", "margin": margin})
+    return limit(champion=rule)
+
+
 @pytest.fixture
 def sound() -> Facts:
     return Facts(
         metric=Metric("accuracy", higher_is_better=True, kind="binary"),
-        limits=LIMITS.model_copy(update={"slices": ["side"], "selective": PROMISE}),
+        **limit(),
         validation=ACCEPTED,
         digests={"manifest": "abc", "examples": "def"},
         suite="all",
@@ -173,32 +181,10 @@ def test_a_bound_for_each_row_shows_a_leak_that_means_hide(sound: Facts) -> None
     assert judge(limits - 0.009) == "fail"
 
 
-def test_the_cost_of_an_answer_has_a_limit(sound: Facts) -> None:
-    budget = sound.limits.budget.model_copy(update={"cost": 0.012})
-    facts = replace(
-        sound,
-        metric=Metric("accuracy", True, "binary", cost_unit="$"),
-        limits=sound.limits.model_copy(update={"budget": budget}),
-    )
-    assert ask_gate("budget", replace(facts, cost=COST | {"answer": 0.011})).status == "pass"
-    gate = ask_gate("budget", replace(facts, cost=COST | {"answer": 0.03}))
-    assert gate.status == "fail"
-    assert "cost of an answer, 0.03 of 0.012 $" in gate.reason
-
-
-def test_one_greeting_that_two_small_files_share_is_no_leak(sound: Facts) -> None:
-    gate = ask_gate("leakage", replace(sound, leaks=[Leak("exact", "test", 1, 60, ("thanks",))]))
-    assert (gate.status, gate.measured) == ("pass", pytest.approx(1 / 60))
-    assert "too few to tell whether that is more than 0.5%" in gate.reason
-    six = replace(sound, leaks=[Leak("exact", "test", 6, 60, ("thanks",))])
-    assert ask_gate("leakage", six).status == "fail"
-
-
 def test_test_and_validation_may_differ_by_chance_alone(sound: Facts) -> None:
     def judge(test: float, validation: float, gap: float = 0.01) -> gates.GateResult:
-        limits = sound.limits.model_copy(update={"max_validation_gap": gap})
         changed = {"winner": hits(test), "winner_validation": hits(validation, 700)}
-        return ask_gate("consistency", replace(sound, limits=limits, **changed))
+        return ask_gate("consistency", replace(sound, **limit(max_validation_gap=gap), **changed))
 
     assert judge(0.90, 0.92).status == "pass"
     assert judge(0.92, 0.88).status == "pass"
@@ -222,17 +208,17 @@ def test_errors_of_signals_differ_by_chance_alone_too(sound: Facts) -> None:
 
 
 def test_what_is_gone_from_the_test_split_is_limited_and_what_is_new_is_not(sound: Facts) -> None:
-    def judge(limit: float = 0.05, **changed: int) -> gates.GateResult:
-        limits = sound.limits.model_copy(update={"max_test_changes": limit})
+    def judge(most: float = 0.05, **changed: int) -> gates.GateResult:
         counts = {"splits": {"test": TEST_CHANGES | changed}, "renames": {}}
-        return ask_gate("test_split", replace(sound, limits=limits, data_changes=counts))
+        facts = replace(sound, **limit(max_test_changes=most), data_changes=counts)
+        return ask_gate("test_split", facts)
 
     assert judge().measured == pytest.approx(0.03)
     assert judge(added=9000).status == "pass"
     ruling = judge(altered=60)
     assert ruling.status == "fail"
     assert "set evaluation.max_test_changes to 1.0 for one run" in ruling.reason
-    assert judge(limit=1.0, altered=1000).status == "pass"
+    assert judge(most=1.0, altered=1000).status == "pass"
     assert ask_gate("test_split", replace(sound, champion=None)).status == "not-applicable"
     unknown = ask_gate("test_split", replace(sound, data_changes=None))
     assert (unknown.status, unknown.reason[:36]) == ("fail", "the champion's manifest is not in th")
@@ -280,9 +266,9 @@ def test_a_behavioural_test_is_held_to_its_share(
     sound: Facts, required: float, num_passed: int, num_cases: int, is_sample: bool, status: str
 ) -> None:
     shares = dict.fromkeys(("invariance", "direction", "minimum"), required)
-    limits = sound.limits.model_copy(update={"min_behaviour": Behaviour(**shares)})
     case = Case("texts", "minimum", num_passed, num_cases, (), is_sample=is_sample)
-    assert ask_gate("behaviour", replace(sound, limits=limits, behaviour=[case])).status == status
+    facts = replace(sound, **limit(min_behaviour=Behaviour(**shares)), behaviour=[case])
+    assert ask_gate("behaviour", facts).status == status
 
 
 def test_samples_share_the_level_of_the_gate(sound: Facts) -> None:
@@ -303,7 +289,52 @@ def test_sound_facts_pass_every_gate(sound: Facts) -> None:
 
 
 # What a gate says where one fact differs from those of a sound model.
+CHEAP = limit(budget=LIMITS.budget.model_copy(update={"cost": 0.012}))
+CHEAP |= {"metric": Metric("accuracy", True, "binary", cost_unit="$")}
 SAID = {
+    "an answer costs less than its limit": (
+        "budget", CHEAP | {"cost": COST | {"answer": 0.011}}, "pass", "cost of an answer",
+    ),
+    "an answer costs more than its limit": (
+        "budget", CHEAP | {"cost": COST | {"answer": 0.03}},
+        "fail", "cost of an answer, 0.03 of 0.012 $",
+    ),
+    "one greeting that two small files share is no leak": (
+        "leakage", {"leaks": [Leak("exact", "test", 1, 60, ("thanks",))]},
+        "pass", "1 of 60 test examples are word for word in an earlier split: too few to tell",
+    ),
+    "six are one": ("leakage", {"leaks": [Leak("exact", "test", 6, 60, ("a",))]}, "fail", ""),
+    "less than the margin may be lost": (
+        "champion", allow_loss(0.02) | {"champion": hits(0.905)}, "pass", "",
+    ),
+    "more than the margin may not be lost": (
+        "champion", allow_loss(0.005) | {"champion": hits(0.905)}, "fail", "",
+    ),
+    "a champion whose losses are not known is followed by a better one": (
+        "champion", {"champion_lag": None}, "pass", "",
+    ),
+    "and by no other": (
+        "champion", allow_loss(0.02) | {"champion_lag": None},
+        "fail", "set evaluation.champion.policy to better",
+    ),
+    "a model that abstains unasked": (
+        "selective", limit(selective=None),
+        "fail", "it leaves 310 test rows, and evaluation.selective is null",
+    ),
+    "a model that answers all, unasked": (
+        "selective", limit(selective=None) | promise(num_answered=1000, selection=None),
+        "not-applicable", "",
+    ),
+    "a gain is a share of what the majority leaves": (
+        "baselines",
+        {"winner": hits(0.96), "baselines": {"majority": hits(0.9)}, "simple": None},
+        "pass", "required: +0.0100, 10% of what majority leaves to gain",
+    ),
+    "less than that share is no gain": (
+        "baselines",
+        {"winner": hits(0.905), "baselines": {"majority": hits(0.9)}, "simple": None},
+        "fail", "required: +0.0100",
+    ),
     "a busy machine is named": (
         "budget", {"cost": COST | {"slowdown": 9.8}},
         "pass", "on a busy machine, where calls took 9.8 times as long",
@@ -480,14 +511,6 @@ def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
     assert name in summarise_verdict("linear", judged)
 
 
-def test_a_gain_is_a_share_of_what_the_majority_leaves(sound: Facts) -> None:
-    facts = replace(sound, winner=hits(0.96), baselines={"majority": hits(0.9)}, simple=None)
-    gate = ask_gate("baselines", facts)
-    assert (gate.status, gate.threshold) == ("pass", pytest.approx(0.01))
-    assert "required: +0.0100, 10% of what majority leaves to gain" in gate.reason
-    assert ask_gate("baselines", replace(facts, winner=hits(0.905))).status == "fail"
-
-
 def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: Facts) -> None:
     planted = replace(sound, champion=wrong(0.9))
     assert ask_gate("champion", planted).status == "fail"
@@ -497,13 +520,13 @@ def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: Facts)
     assert decide(gates.run_gates(replace(planted, winner=hits(0.7)).build())) == "refuse"
 
 
-def ask_duel(sound: Facts, duel: str, limit: float = 0.1, **changed: object) -> gates.GateResult:
+def ask_duel(sound: Facts, duel: str, most: float = 0.1, **changed: object) -> gates.GateResult:
     """Ask the gate where the winner alone (w), the champion alone (c) or both are right."""
     marks = np.array(list(duel))
     rows = {"splits": {"test": TEST_CHANGES}, "renames": {}, "test_rows": SAME_ROWS | changed}
-    limits = sound.limits.model_copy(update={"max_test_changes": limit})
     scores = {"winner": (marks != "c").astype(float), "champion": (marks != "w").astype(float)}
-    return ask_gate("champion", replace(sound, limits=limits, data_changes=rows, **scores))
+    facts = replace(sound, **limit(max_test_changes=most), data_changes=rows, **scores)
+    return ask_gate("champion", facts)
 
 
 def test_who_drops_the_rows_that_the_challenger_loses_wins_nothing(sound: Facts) -> None:
@@ -518,7 +541,7 @@ def test_who_drops_the_rows_that_the_challenger_loses_wins_nothing(sound: Facts)
     assert ask_duel(sound, attack) == replace(
         gate, status="pass", reason=gate.reason.partition("; on the champion's own")[0]
     )
-    meant = ask_duel(sound, attack, limit=1.0, gone=40)  # which the verdict lists as looser
+    meant = ask_duel(sound, attack, most=1.0, gone=40)  # which the verdict lists as looser
     assert meant == ask_duel(sound, attack)
 
 
@@ -551,7 +574,7 @@ def test_rows_of_continuous_scores_are_lost_by_their_usual_size(sound: Facts) ->
     facts = replace(
         sound, metric=Metric("mse", False, "continuous"), champion=theirs,
         winner=theirs - random.normal(0.01, 0.02, 1000),
-        limits=sound.limits.model_copy(update={"max_test_changes": 0.9}),
+        **limit(max_test_changes=0.9),
     )  # fmt: skip
 
     def ask(gone: int) -> gates.GateResult:
@@ -569,19 +592,6 @@ def test_mcnemar_and_the_level_decide_with_the_interval(sound: Facts) -> None:
     assert ask_gate("champion", facts).status == "pass"
     assert "p = 0.031" in ask_gate("champion", facts).reason
     assert ask_gate("champion", replace(facts, level=0.03)).status == "fail"
-
-
-def test_policy_not_worse_accepts_what_is_not_significantly_worse_than_the_margin(
-    sound: Facts,
-) -> None:
-    def asked_for(margin: float) -> str:
-        rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": margin})
-        limits = sound.limits.model_copy(update={"champion": rule})
-        return ask_gate(
-            "champion", replace(sound, winner=hits(0.9), champion=hits(0.905), limits=limits)
-        ).status
-
-    assert (asked_for(0.02), asked_for(0.005)) == ("pass", "fail")
 
 
 def test_only_a_form_that_is_shown_to_be_worse_is_refused(sound: Facts) -> None:
@@ -617,15 +627,6 @@ def test_what_params_say_does_not_apply(sound: Facts) -> None:
         "control", "test_split", "champion", "slices", "calibration", "budget", "parity",
         "uncertainty", "selective",
     }  # fmt: skip
-
-
-def test_a_model_that_abstains_unasked_is_refused(sound: Facts) -> None:
-    unasked = replace(sound, limits=LIMITS.model_copy(update={"slices": ["side"]}))
-    gate = ask_gate("selective", unasked)
-    assert gate.status == "fail"
-    assert "it leaves 310 test rows, and evaluation.selective is null" in gate.reason
-    answers_all = replace(SELECTIVE, num_answered=1000, selection=None)
-    assert ask_gate("selective", replace(unasked, selective=answers_all)).status == "not-applicable"
 
 
 @pytest.mark.parametrize("num_errors", [0, 9, 991, 1000])
@@ -695,8 +696,6 @@ def test_groups_that_are_too_small_to_rule_out_a_loss_are_counted(sound: Facts) 
 
 
 def test_steps_of_half_a_margin_do_not_walk_down(sound: Facts) -> None:
-    rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": 0.02})
-    limits = sound.limits.model_copy(update={"champion": rule})
     right, lag = 900, 0.0
     for _ in range(20):
         champion, winner = (np.arange(1000) < right - n for n in (0, 10))
@@ -705,7 +704,7 @@ def test_steps_of_half_a_margin_do_not_walk_down(sound: Facts) -> None:
             winner=winner.astype(float),
             champion=champion.astype(float),
             champion_lag=lag,
-            limits=limits,
+            **allow_loss(0.02),
         )
         if ask_gate("champion", facts).status == "fail":
             break
@@ -713,17 +712,6 @@ def test_steps_of_half_a_margin_do_not_walk_down(sound: Facts) -> None:
         right, lag = right - 10, facts.build().lag
     assert 900 - right <= 20
     assert "since the champion lost" in ask_gate("champion", facts).reason
-
-
-def test_a_champion_whose_losses_are_not_known_is_followed_only_by_a_better_one(
-    sound: Facts,
-) -> None:
-    facts = replace(sound, champion_lag=None)
-    assert ask_gate("champion", facts).status == "pass"
-    rule = sound.limits.champion.model_copy(update={"policy": "not-worse", "margin": 0.02})
-    limits = sound.limits.model_copy(update={"champion": rule})
-    gate = ask_gate("champion", replace(facts, limits=limits))
-    assert "set evaluation.champion.policy to better" in gate.reason
 
 
 def test_a_gain_makes_up_for_former_losses(sound: Facts) -> None:

@@ -95,17 +95,14 @@ CANNOT = {
 
 
 @pytest.mark.parametrize("fault", CANNOT)
-def test_a_candidate_that_cannot_be_scored_is_named(
-    fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_candidate_that_cannot_be_scored_is_named(fault: str, folder: Path) -> None:
     layout.EXAMPLES.mkdir(parents=True)
     for split in ("train", "validation", "test"):
         write_rows(
             layout.EXAMPLES, split, pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]})
         )
-    (tmp_path / "predictor.py").write_text(CANNOT[fault])
-    task = replace(load_task("text_classification"), predictor=tmp_path / "predictor.py")
+    (folder / "predictor.py").write_text(CANNOT[fault])
+    task = replace(load_task("text_classification"), predictor=folder / "predictor.py")
     layout.locate_bundle("odd").mkdir(parents=True)
     digest = bundle.seal(layout.locate_bundle("odd"), task, "odd")
     with pytest.raises(

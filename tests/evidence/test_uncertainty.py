@@ -62,17 +62,13 @@ def test_where_nothing_is_right_or_wrong_nothing_is_ordered() -> None:
 
 def test_answers_are_counted_beside_the_threshold_that_validation_gives() -> None:
     asked = measure_selective(draw_scores(1, 0.0), draw_scores(2, 0.0), ACCURACY, ASKED)
-    assert asked is not None
-    assert asked.selection is not None
     right = asked.selection.threshold
     assert asked.selection.risk_bound <= 0.1
     assert asked.num_unexpected > 0  # it answers everything
     for moved in (right - 0.05, right + 0.05):
         answers = measure_selective(draw_scores(1, moved), draw_scores(2, moved), ACCURACY, ASKED)
-        assert answers is not None
         assert answers.num_unexpected > 0
     kept = measure_selective(draw_scores(1, right), draw_scores(2, right), ACCURACY, ASKED)
-    assert kept is not None
     assert kept.num_unexpected == 0
     assert kept.num_wrong / kept.num_answered < 0.1
     assert kept.num_answered == pytest.approx(NUM_ROWS * (1 - right) / 0.5, rel=0.15)
@@ -82,6 +78,5 @@ def test_answers_are_counted_beside_the_threshold_that_validation_gives() -> Non
 def test_without_a_stated_risk_every_row_is_expected_to_be_answered() -> None:
     scores = draw_scores(1, 0.0), draw_scores(2, 0.0)
     answers = measure_selective(*scores, ACCURACY, LIMITS)
-    assert answers is not None
     assert (answers.selection, answers.num_unexpected) == (None, 0)
     assert answers.num_answered == NUM_ROWS

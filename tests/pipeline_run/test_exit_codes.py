@@ -29,14 +29,13 @@ def test_the_end_of_a_stage_is_named(
     ended: int,
     code: int,
     said: str,
-    tmp_path: Path,
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     def reproduce(request: RunRequest) -> None:
         raise StageError("train", ended)
 
-    monkeypatch.chdir(tmp_path)
     replace_reproduction(monkeypatch, reproduce)
     assert pipeline_run.run(RunRequest()) == code
     assert said in capsys.readouterr().err

@@ -35,8 +35,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # of DVC's own libraries
 
 
 @pytest.fixture(autouse=True)
-def pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def pipeline(folder: Path) -> None:
     Repo.init(no_scm=True)
     Path("dvc.yaml").write_text(PIPELINE)
     Path("source").write_text("first")

@@ -32,16 +32,14 @@ with (
 
 
 @pytest.fixture
-def writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[subprocess.Popen[str]]:
+def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """A process that has written half of everything, in the current folder."""
-    (tmp_path / "models").mkdir()
-    monkeypatch.chdir(tmp_path)
+    (folder / "models").mkdir()
     environment = os.environ | {"PYTHONPATH": f"{ROOT}/src"}
     with subprocess.Popen(
         [sys.executable, "-c", CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         env=environment,
     ) as process:  # fmt: skip
-        assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         yield process
         process.kill()

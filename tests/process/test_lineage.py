@@ -11,15 +11,14 @@ from plumbline.process.lineage import collect_lineage
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def clone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for variable in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(variable)
-    (tmp_path / "params.yaml").write_text("seed: 1\n")
+    (folder / "params.yaml").write_text("seed: 1\n")
     who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "one"]):
         subprocess.run(["git", *command], check=True)
-    return tmp_path
+    return folder
 
 
 def test_whether_an_input_was_changed(clone: Path) -> None:
@@ -38,10 +37,9 @@ def test_what_git_does_not_tell_may_be_changed(clone: Path) -> None:
 
 
 def test_outside_a_repository_there_is_no_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(folder.parent))
     assert "git_commit" not in collect_lineage()
 
 

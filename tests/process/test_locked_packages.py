@@ -1,4 +1,4 @@
-"""Packages of other versions than the locks say make no result."""
+"""Packages of other versions than the locks say, and files that DVC cannot read, are named."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -7,16 +7,14 @@ import pytest
 from tests.support.checkouts import ROOT
 
 from plumbline.contract.errors import ParamsError
+from plumbline.process.dvc_lock import check_files
 from plumbline.process.locked_packages import LOCKS, require_locked_versions
+
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def write_lock(text: str) -> None:
     Path("requirements.lock").write_text(text, encoding="utf-8")
-
-
-@pytest.fixture(autouse=True)
-def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
 
 
 def test_the_environment_of_the_tests_is_as_locked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,3 +58,30 @@ def test_a_lock_that_was_edited_is_named() -> None:
         ParamsError, match=r"requirements.lock: not a valid requirement: numpy==0.1"
     ):
         require_locked_versions()
+
+
+PIPELINE = "stages:\n  evaluate:\n    cmd: echo\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("dvc.lock", "", r"dvc\.lock: empty; `git checkout dvc\.lock` restores it"),
+        (
+            "dvc.lock",
+            "stages:\n  a:\n    cmd: x\n  evalua",
+            r"dvc\.lock: .*`git checkout dvc\.lock` restores it",
+        ),
+        ("dvc.lock", "<<<<<<< HEAD\n", r"dvc\.lock:1: a merge left its markers here"),
+        ("dvc.yaml", "=======\n>>>>>>> x\n", r"dvc\.yaml:2: a merge left its markers here"),
+        ("dvc.yaml", "", r"dvc\.yaml: empty; `git checkout dvc\.yaml` restores it"),
+        ("dvc.yaml", "stages: [\n", r"dvc\.yaml: line"),
+    ],
+)
+def test_what_cannot_be_read_is_named(name: str, text: str, message: str, folder: Path) -> None:
+    Path("dvc.yaml").write_text(PIPELINE, encoding="utf-8")
+    Path("dvc.lock").write_text("stages: {}\n", encoding="utf-8")
+    check_files()
+    Path(name).write_text(text, encoding="utf-8")
+    with pytest.raises(ParamsError, match=message):
+        check_files()

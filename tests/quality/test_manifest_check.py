@@ -22,9 +22,8 @@ from tasks.signal_extraction.task import TASK as SIGNALS
 
 
 @pytest.fixture
-def texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TextParams:
+def texts(folder: Path) -> TextParams:
     """Tickets that were ingested into the current folder."""
-    monkeypatch.chdir(tmp_path)
     values = make_values("generated")
     values["data"]["generated"]["num_rows"] = 900
     values["data"]["columns"]["metadata"] = ["channel"]
@@ -110,10 +109,7 @@ def test_rows_that_nothing_is_asked_about_are_refused(
         validate(texts, TEXTS)
 
 
-def test_odd_texts_and_empty_metadata_are_the_same_on_both_sides(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_odd_texts_and_empty_metadata_are_the_same_on_both_sides(folder: Path) -> None:
     odd = ["\N{COMBINING ACUTE ACCENT}", "\N{GRINNING FACE}\u200d", "a\x00b", '"', "x" * 5000]
     rows = [f"{sign} text of row {row}\t{row % 2}" for row in range(300) for sign in [odd[row % 5]]]
     Path("raw.tsv").write_text("\n".join(["text\tlabel", *rows]) + "\n", encoding="utf-8")
@@ -122,10 +118,7 @@ def test_odd_texts_and_empty_metadata_are_the_same_on_both_sides(
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_answers_of_signals_that_are_exchanged_are_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, split: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_answers_of_signals_that_are_exchanged_are_named(folder: Path, split: str) -> None:
     params = small_params()
     ingest(params, SIGNALS)
     validate(params, SIGNALS)
@@ -138,11 +131,8 @@ def test_answers_of_signals_that_are_exchanged_are_named(
 
 
 @pytest.mark.parametrize(("change", "is_same"), [(1 + 1e-15, True), (1 + 1e-6, False)])
-def test_the_last_digit_of_a_float_may_differ(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: float, is_same: bool
-) -> None:
+def test_the_last_digit_of_a_float_may_differ(folder: Path, change: float, is_same: bool) -> None:
     """Sums differ in it between processors."""
-    monkeypatch.chdir(tmp_path)
     params = small_params()
     ingest(params, SIGNALS)
     manifest = pd.read_parquet(layout.MANIFEST)

@@ -150,24 +150,18 @@ def describe_compared(verdict: str, kind: str = "binary") -> dict:
                 "same": False,
                 "splits": dict.fromkeys(("train", "validation", "test"), moved),
             },
-            "code": {
-                "from": "12" * 20,
-                "to": "34" * 20,
-                "from_dirty": True,
-                "to_dirty": False,
-            },
+            "code": {"from": "12" * 20, "to": "34" * 20, "from_dirty": True, "to_dirty": False},
         },
     }
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path) -> Path:
     layout.EVIDENCE.parent.mkdir()
     layout.MANIFEST.parent.mkdir()
     rows = {"split": ["train", "test", "test"], "label": ["a", "a", "b"], "length": [4, 4, 6]}
     pd.DataFrame(rows).to_parquet(layout.MANIFEST)
-    return tmp_path
+    return folder
 
 
 def build_winner() -> Candidate:

@@ -35,8 +35,7 @@ class CutHandler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.chdir(tmp_path)
+def address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(http_download, "PAUSES_S", (0, 0, 0))
     monkeypatch.setattr(CutHandler, "sizes", [], raising=False)
     monkeypatch.setattr(CutHandler, "answers", [], raising=False)

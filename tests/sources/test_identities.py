@@ -24,12 +24,7 @@ from plumbline.process.files import write_json
 from plumbline.sources.identities import check_recorded, look_up_identities
 
 QUERY = "SELECT text, label FROM tickets ORDER BY id"
-
-
-@pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("folder")
 
 
 def ask(address: str, watermark: str | None = None) -> dict[str, Any]:

@@ -25,12 +25,11 @@ from plumbline.tables.records import ReadRequest, WantedColumn
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
+def folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(folder / "cache"))
     monkeypatch.setattr(http_download, "PAUSES_S", ())
-    return tmp_path
+    return folder
 
 
 @pytest.fixture
@@ -59,11 +58,7 @@ def test_parts_of_one_file_or_database_have_the_name_of_their_split(folder: Path
     (folder / "a.csv").write_text(CSV)
     sqlite3.connect(folder / "t.db").close()
     query = "sqlite:///t.db#SELECT text, label FROM"
-    sources = [
-        ("train", f"{query} train"),
-        ("validation", "a.csv"),
-        ("test", f"{query} test"),
-    ]
+    sources = [("train", f"{query} train"), ("validation", "a.csv"), ("test", f"{query} test")]
     assert [part.name for part in locate_parts(sources, {})] == ["train:t.db", "a.csv", "test:t.db"]
     files = [("train", "a.csv"), ("test", "file://./a.csv")]
     parts = locate_parts(files, {})

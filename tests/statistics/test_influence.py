@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, f1_score
 
-from plumbline.statistics.influence import (
-    compute_average_precision_values,
-    compute_f1_values,
-)
+from plumbline.statistics.influence import compute_average_precision_values, compute_f1_values
 
 
 def _draw(
@@ -26,10 +23,7 @@ def _compute_f1(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return compute_f1_values(truth, scores > 1)
 
 
-VALUES = {
-    "F1": _compute_f1,
-    "average precision": compute_average_precision_values,
-}
+VALUES = {"F1": _compute_f1, "average precision": compute_average_precision_values}
 
 
 @pytest.mark.parametrize("decimals", [9, 1, 0])

@@ -22,10 +22,7 @@ from plumbline.tables.formats import list_columns
 from plumbline.tables.records import WantedColumn
 
 SOURCE = {"columns": {"x": "Betrag", "label": "Größe"}}
-COLUMNS = (
-    WantedColumn("Betrag", "data.columns.text"),
-    WantedColumn("Größe", "data.columns.label"),
-)
+COLUMNS = (WantedColumn("Betrag", "data.columns.text"), WantedColumn("Größe", "data.columns.label"))
 ROWS = [("1", "groß"), ("2.5", "klein, ok")]
 ANSWERS = [3.0, 6.0]
 COMMAS = 'Betrag,Größe\n1,groß\n2.5,"klein, ok"\n'
@@ -99,8 +96,7 @@ def champion(tmp_path_factory: pytest.TempPathFactory) -> CachedVersion:
 
 
 @pytest.fixture(params=KINDS)
-def kind(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kind:
-    monkeypatch.chdir(tmp_path)
+def kind(request: pytest.FixtureRequest, folder: Path) -> Kind:
     kind = KINDS[request.param]
     Path(kind.name).write_bytes(kind.content)
     return kind
@@ -142,10 +138,7 @@ def test_server(kind: Kind, champion: CachedVersion) -> None:
     assert request.columns == {"x": [1.0, 2.5]}
 
 
-def test_the_output_is_read_as_the_input_was(
-    champion: CachedVersion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_the_output_is_read_as_the_input_was(champion: CachedVersion, folder: Path) -> None:
     Path("a.csv").write_text(SEMICOLONS.replace("\n", ";;\n"), encoding="utf-8")
     request = ScoringRequest(Path("a.csv"), Path("out.csv"), {}, columns=["y"])
     score(champion, request, lambda *_: None, lambda _: None)
@@ -154,10 +147,7 @@ def test_the_output_is_read_as_the_input_was(
     )
 
 
-def test_a_column_of_another_name_is_named(
-    champion: CachedVersion, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_column_of_another_name_is_named(champion: CachedVersion, folder: Path) -> None:
     Path("a.csv").write_text("id;Summe\n7;1\n")
     with pytest.raises(DataError, match=r"missing column 'Betrag'.*--column 'x=COLUMN'"):
         score_file(champion, "a.csv")
@@ -168,11 +158,8 @@ def test_a_column_of_another_name_is_named(
     assert [row["y"] for row in score_file(champion, "a.csv")] == [3.0]
 
 
-def test_bytes_that_ingest_refused_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    strict = seal_line(tmp_path, SOURCE | {"encoding": "refuse"})
+def test_bytes_that_ingest_refused_are_refused(folder: Path) -> None:
+    strict = seal_line(folder, SOURCE | {"encoding": "refuse"})
     Path("a.csv").write_bytes(SEMICOLONS.encode("cp1252"))
     with pytest.raises(DataError, match=r"a\.csv:1: not UTF-8: byte 0xf6"):
         score_file(strict, "a.csv")

@@ -21,12 +21,6 @@ from plumbline.tables.formats import list_columns
 from plumbline.tables.records import WantedColumn
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def read_refused(raw: bytes | str, folder: Path, name: str = "a.csv", **options: bool) -> str:
     with pytest.raises(DataError) as error:
         read_bytes(raw, folder, name, **options)
@@ -73,68 +67,41 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         ("{}\n{}\n", "a.jsonl", "a.jsonl: no column 'text' or 'label'; found none"),
         ("text,text,label\nhi,ho,a\n", "a.csv", "2 columns are called 'text'"),
         ("text,label\nhi,a\nhi,there,b\n", "a.csv", "a.csv:3: 3 cells where the header has 2"),
-        (
-            'text,label\n"a, b,x\nhi,a\n"c, d",x\n',
-            "a.csv",
-            "a.csv:2: a double quote opens a cell on this line",
-        ),
+        ('text,label\n"a, b,x\nhi,a\n"c, d",x\n', "a.csv",
+            "a.csv:2: a double quote opens a cell on this line"),
         ("text,label\rhi,a\r", "a.csv", "bare carriage return"),
-        (
-            "version https://git-lfs.github.com/spec/v1\noid sha256:0\n",
-            "a.csv",
-            "a Git LFS pointer",
-        ),
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.csv",
+            "a Git LFS pointer"),
         (b"PK\x03\x04....", "a.csv", "a zip archive or spreadsheet"),
         (gzip.compress(os.urandom(99_999))[:5000], "a.csv.gz", "damaged or truncated gzip file"),
         (b"PAR1 no footer", "a.parquet", "a.parquet: cannot be read as Parquet"),
         (b"ARROW1 no footer", "a.arrow", "a.arrow: cannot be read as Arrow"),
-        (
-            '{"text": "hi", "label": "a"}\n{"text": \n',
-            "a.jsonl",
-            "a.jsonl:2: not a JSON object on one line",
-        ),
-        (
-            '{"text": {"a": 1}, "label": "a"}\n',
-            "a.jsonl",
-            "a.jsonl:1: column 'text': expected text or a number, found a dict",
-        ),
-        (
-            '{"text": "hi", "label": "a"}\n{"text": "hi", "label": "a", "label": "b"}\n',
-            "a.jsonl",
-            "a.jsonl:2: not a JSON object on one line (the same key twice: 'label')",
-        ),
-        (
-            '{"text": "hi", "label": 1}\n{"text": "hi", "label": [1e400]}\n',
-            "a.jsonl",
-            "a.jsonl:2: not a JSON object on one line (1e400 is beyond",
-        ),
+        ('{"text": "hi", "label": "a"}\n{"text": \n', "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line"),
+        ('{"text": {"a": 1}, "label": "a"}\n', "a.jsonl",
+            "a.jsonl:1: column 'text': expected text or a number, found a dict"),
+        ('{"text": "hi", "label": "a"}\n{"text": "hi", "label": "a", "label": "b"}\n', "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line (the same key twice: 'label')"),
+        ('{"text": "hi", "label": 1}\n{"text": "hi", "label": [1e400]}\n', "a.jsonl",
+            "a.jsonl:2: not a JSON object on one line (1e400 is beyond"),
         ('{"text": "hi", "label": -Infinity}\n', "a.jsonl", "a.jsonl:1: not a JSON object"),
         ("[" * 100_000, "a.jsonl", "a.jsonl:1: not a JSON object"),
-        (
-            "text,label\nhi,a\n".encode("utf-16-le"),
-            "a.csv",
-            "looks like UTF-16 without a byte order mark",
-        ),
+        ("text,label\nhi,a\n".encode("utf-16-le"), "a.csv",
+            "looks like UTF-16 without a byte order mark"),
         ("<!DOCTYPE html>\n<title>Log in</title>", "a.csv", "a.csv: an HTML page, not data"),
         ('{"text": "hi", "label": "a"}\n', "a.csv", "a.csv: JSON, not CSV; name it .jsonl"),
         ('[{"text": "hi"}]', "a.csv", "; an array has to become one object on each line"),
         ('[\n{"text": "hi"}\n]', "a.jsonl", "; an array has to become one object on each"),
         ("[]", "a.json", "a.json: no reader for .json; if it is one array"),
-        (
-            "text,label\nhi,a\nho",
-            "a.csv",
-            "a.csv:3: 1 cell where the header has 2: the file is cut",
-        ),
-        (
-            "text,label\nhi,a\nho\nha,b\n",
-            "a.csv",
-            "a.csv:3: 1 cell where the header has 2 (separated by commas); add the cells",
-        ),
+        ("text,label\nhi,a\nho", "a.csv",
+            "a.csv:3: 1 cell where the header has 2: the file is cut"),
+        ("text,label\nhi,a\nho\nha,b\n", "a.csv",
+            "a.csv:3: 1 cell where the header has 2 (separated by commas); add the cells"),
         ("hi", "a.xlsx", "a.xlsx: no reader for .xlsx; known: .csv"),
         (b"PAR1", "a.parquet.gz", "a.parquet.gz: no reader for .gz; known: .csv"),
         (b"\xef\xbb\xbf", "a.csv", "a.csv: no line with the names of the columns"),
     ],
-)
+)  # fmt: skip
 def test_a_fault_is_named_with_its_place(
     folder: Path, raw: bytes | str, name: str, message: str
 ) -> None:
@@ -289,10 +256,7 @@ def test_what_json_can_hold_in_a_list_stays(folder: Path) -> None:
     ("files", "refused"),
     [
         ({"train.txt": '__label__a where is "my" parcel, please\n__label__b no\n'}, "train.txt"),
-        (
-            {"raw/a/1.txt": 'where is "my" parcel, please', "raw/b/1.txt": "no"},
-            "raw/*/*.txt",
-        ),
+        ({"raw/a/1.txt": 'where is "my" parcel, please', "raw/b/1.txt": "no"}, "raw/*/*.txt"),
     ],
 )
 def test_texts_that_are_no_table_are_converted_by_the_command_that_is_named(

@@ -13,10 +13,7 @@ from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
-from plumbline.tasks.text_classification.data import (
-    read_batches,
-    read_split,
-)
+from plumbline.tasks.text_classification.data import read_batches, read_split
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 
@@ -28,9 +25,8 @@ def make_small_params() -> TextParams:
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def examples(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Examples that were ingested into the current folder, in files of 6 rows."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(split_files, "FILE_ROWS", ROWS)
     Path("raw.csv").write_text(CSV)
     ingest(make_small_params(), TASK)

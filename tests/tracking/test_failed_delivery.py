@@ -34,9 +34,7 @@ class Remote(StrictModel):
     sha256: dict[str, str]
 
 
-def test_names_that_mlflow_refuses_are_written_in_others(
-    tracked_line: tuple[Params, Task],
-) -> None:
+def test_names_that_mlflow_refuses_are_written_in_others(tracked_line: tuple[Params, Task]) -> None:
     metrics = {"test/x": 1.0, "slice//x": 2.0, "slice/C#/x": 3.0}
     params = {"a": 1, f"https://u:{SECRET}@host/x": 2, "b": 3}
     log_run(tracked_line[0], "evaluate", params=params, metrics=metrics, pass_metrics=metrics)

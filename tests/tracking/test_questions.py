@@ -35,15 +35,14 @@ def ask(capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 @pytest.fixture
-def told(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def told(template: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The registry that the tests of serving share, with what its stages logged."""
-    lines = Lines(tmp_path)
-    (tmp_path / "mlruns").mkdir()
+    lines = Lines(folder)
+    (folder / "mlruns").mkdir()
     for database in (template / "mlruns").glob("*.db"):
-        shutil.copy2(database, tmp_path / "mlruns")
-    monkeypatch.chdir(tmp_path)
+        shutil.copy2(database, folder / "mlruns")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", lines.environment["MLFLOW_TRACKING_URI"])
-    return tmp_path
+    return folder
 
 
 def test_the_questions_are_answered_on_sqlite(

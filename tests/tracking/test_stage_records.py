@@ -52,10 +52,7 @@ assert "mlflow" not in sys.modules
 def prepare(params: Params, task: Task) -> None:
     """Ingest, and accept what there is."""
     run_tracked("ingest", params, task)
-    digests = {
-        "manifest": digest_path(layout.MANIFEST),
-        "examples": digest_path(layout.EXAMPLES),
-    }
+    digests = {"manifest": digest_path(layout.MANIFEST), "examples": digest_path(layout.EXAMPLES)}
     write_json(layout.VALIDATION, {"accepted": True, **digests})
 
 

@@ -17,9 +17,8 @@ REMEDY = "another process writes to it, or was stopped while it did; wait for th
 
 @pytest.mark.filterwarnings("ignore")  # MLflow warns about its own libraries
 def test_who_finds_a_locked_database_learns_what_to_do(
-    mlflow_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mlflow_database: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{mlflow_database}?timeout=0.1")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{mlflow_database}?timeout=0.1")
     with closing(sqlite3.connect(mlflow_database, isolation_level=None)) as other:

@@ -74,10 +74,7 @@ def test_a_search_that_was_stopped_goes_on(tuned: Checkout, stop: signal.Signals
     shutil.rmtree(tuned.path / ".plumbline/tuning", ignore_errors=True)
     storage = tuned.path / ".plumbline/tuning/studies.db"
     process = subprocess.Popen(
-        (*COMMAND, "--seeds", "0"),
-        cwd=tuned.path,
-        env=tuned.environment,
-        stdout=subprocess.DEVNULL,
+        (*COMMAND, "--seeds", "0"), cwd=tuned.path, env=tuned.environment, stdout=subprocess.DEVNULL
     )
     number = wait_for_trial(storage, process, 1)
     process.send_signal(stop)
