@@ -1,16 +1,20 @@
 """Errors of stores, as one line."""
 
 import sqlite3
+import time
 from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from tests.support.faulty_proxy import run_proxy
+from tests.support.loopback import run_server
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry import journal, local_files, model_versions
 from plumbline.registry.reader.addresses import parse_address
 from plumbline.registry.reader.stores import connect_store
+from plumbline.tracking.mlflow_client import send_once
 
 REMEDY = "another process writes to it, or was stopped while it did; wait for that process, or end"
 
@@ -54,3 +58,25 @@ def test_a_request_that_was_given_up_is_said_in_plain_words(
             model_versions.connect_registry()
     assert f"{proxy.address}/api/2.0/mlflow/registered-models/search: {words}" in str(refused.value)
     assert caplog.records == []
+
+
+class _LateServer(BaseHTTPRequestHandler):
+    """Answers as a tracking server on a busy machine does: after a while."""
+
+    def do_GET(self) -> None:
+        time.sleep(12)
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"registered_model": {"name": "line"}, "registered_models": []}')
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing of each request."""
+
+
+@pytest.mark.slow
+def test_a_server_on_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), _LateServer)) as address:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        with send_once():
+            model_versions.connect_registry()
+        assert connect_store().read_model_tag(parse_address("models:/line/1"), "any") is None

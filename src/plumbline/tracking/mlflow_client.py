@@ -15,7 +15,7 @@ SQLITE = "sqlite:///"
 CONNECT_TIMEOUT_S = 10
 RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 ENVIRONMENT = {  # with MLflow's own defaults a client waits minutes for an unreachable server
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",
     RETRIES: "2",
     "MLFLOW_HTTP_RESPECT_RETRY_AFTER_HEADER": "false",  # it would sleep for the hours that it says
     "MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT": "true",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from plumbline.registry.reader.rest import RestStore
 
 RegistryStore: TypeAlias = "DatabaseStore | RestStore"
-TIMEOUT_S = 10
+TIMEOUT_S = 30  # a tracking server on a busy machine takes more than 10 seconds
 
 
 @dataclass(frozen=True)
