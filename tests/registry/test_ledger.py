@@ -38,11 +38,10 @@ def test_a_split_without_rows_shares_none() -> None:
 
 
 @pytest.fixture
-def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder without a journal as the cwd."""
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    return tmp_path
+    return folder
 
 
 def record_look(question: str, split: str = "split", plan: str = "20 uses") -> ledger.Look:

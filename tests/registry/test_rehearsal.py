@@ -62,12 +62,11 @@ def ask(root: Path, task: Task) -> rehearsal.Rehearsal:
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(folder: Path) -> Path:
     """A checkout with held-out examples in it."""
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data/answers").write_text("2 * x", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    (folder / "data").mkdir()
+    (folder / "data/answers").write_text("2 * x", encoding="utf-8")
+    return folder
 
 
 def test_a_sound_package_repeats_every_row(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +75,6 @@ def test_a_sound_package_repeats_every_row(here: Path, monkeypatch: pytest.Monke
     result = ask(here, task)
     assert result.problems == []
     assert (result.num_rows, result.num_singles) == (64, rehearsal.NUM_SINGLES)
-    assert result.longest_ms is not None
     assert 0 <= result.longest_ms < 1000
 
 

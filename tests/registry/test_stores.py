@@ -30,14 +30,13 @@ VARIABLES = (
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder as the cwd, with its own cache, and no address or credentials given."""
-    monkeypatch.chdir(tmp_path)
     for key in VARIABLES:
         monkeypatch.delenv(key, raising=False)
-    monkeypatch.setenv("PLUMBLINE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    monkeypatch.setenv("PLUMBLINE_CACHE", str(folder / "cache"))
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
 
 
 def asked(which: str) -> addresses.VersionAddress:
@@ -115,12 +114,7 @@ def test_a_database_that_is_not_there_is_not_made(
 
 
 @pytest.mark.parametrize(
-    "address",
-    [
-        "mysql://me:secret@host/db",
-        "file:///tmp",
-        "sqlite:///:memory:",
-    ],
+    "address", ["mysql://me:secret@host/db", "file:///tmp", "sqlite:///:memory:"]
 )
 def test_other_registries_are_reported_without_password(
     address: str, here: Path, monkeypatch: pytest.MonkeyPatch
@@ -314,7 +308,6 @@ def test_a_tracking_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RegistryError, match="cannot be read"):
         VerifiedModelCache(f"models:/{NAME}@champion").fetch_latest()
     found = VerifiedModelCache(f"models:/{NAME}@champion").find_kept()
-    assert found is not None
     assert found.version == "2"
 
 

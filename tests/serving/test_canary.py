@@ -103,18 +103,8 @@ def test_a_canary_whose_worker_dies_is_not_served_again(lines: Lines) -> None:
 def test_a_return_reaches_every_server_on_the_journal(lines: Lines) -> None:
     """Two servers as two replicas: one hears no complaint of its own, and stops its canary too."""
     before = len(read_history(lines))
-    allows_all = (
-        "--canary",
-        "2=50%",
-        "--limit",
-        "max_disagreement=1",
-        "--limit",
-        "poll_s=0.2",
-    )
-    with (
-        serving(lines, "--canary", "2=50%") as one,
-        serving(lines, *allows_all) as other,
-    ):
+    allows_all = ("--canary", "2=50%", "--limit", "max_disagreement=1", "--limit", "poll_s=0.2")
+    with serving(lines, "--canary", "2=50%") as one, serving(lines, *allows_all) as other:
         assert {read_version(other) for _ in range(40)} == {"1", "2"}
         with loaded(one, 4):
             one.wait(lambda: "is returned" in one.log.read_text())

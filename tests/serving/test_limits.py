@@ -32,9 +32,7 @@ def test_failures_of_the_model(lines: Lines) -> None:
         assert server.predict(1.0)[2] == {"predictions": [{"y": 3.0}]}
 
 
-def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(
-    lines: Lines,
-) -> None:
+def test_a_model_that_hangs_gives_504_and_its_worker_is_replaced(lines: Lines) -> None:
     with serving(
         lines,
         "--limit",

@@ -9,10 +9,7 @@ import pytest
 from tests.support.serving.lines import Lines, serving
 from tests.support.serving.models import ROW
 
-from plumbline.serving.request_log import (
-    FLUSH_ROWS,
-    delete_outdated,
-)
+from plumbline.serving.request_log import FLUSH_ROWS, delete_outdated
 from plumbline.sources.request_folder import RequestFolder
 
 REDACTION = """

@@ -1,12 +1,15 @@
-"""Request bodies are parsed strictly, and in time that grows only with their length."""
+"""Request bodies are parsed strictly, binary tensors too, in time that grows with their length."""
 
 import json
+import struct
 import time
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from plumbline.contract.task import Field, Signature
+from plumbline.serving.binary_tensors import parse_body as parse_tensors
 from plumbline.serving.errors import RequestError
 from plumbline.serving.open_inference import encode_infer_response, parse_infer_body
 from plumbline.serving.request_body import parse_body
@@ -152,3 +155,56 @@ def test_a_long_field_in_csv_is_accepted() -> None:
     text = Signature(inputs=(Field("text", "string"),), outputs=())
     request = parse_body(b"text\n" + b"a" * 1_000_000 + b"\n", "text/csv", text, 1024)
     assert len(request.columns["text"][0]) == 1_000_000
+
+
+BYTES = "BYTES"
+
+
+def pack_texts(*texts: str) -> bytes:
+    encoded = [text.encode() for text in texts]
+    return b"".join(struct.pack("<I", len(text)) + text for text in encoded)
+
+
+def parse(datatype: str, data: bytes, size: int | None = None) -> Any:
+    parameters = {"binary_data_size": len(data) if size is None else size}
+    head = json.dumps({"inputs": [{"datatype": datatype, "parameters": parameters}]}).encode()
+    return parse_tensors(head + data, str(len(head)))["inputs"][0]["data"]
+
+
+@pytest.mark.parametrize(
+    ("datatype", "data", "values"),
+    [
+        (BYTES, pack_texts("stop", "", "\u00e9"), ["stop", "", "\u00e9"]),
+        (BYTES, b"", []),
+        ("BOOL", b"\x00\x01", [False, True]),
+        ("FP16", struct.pack("<2e", 0.5, -2.0), [0.5, -2.0]),
+        ("INT64", struct.pack("<q", -(2**63)), [-(2**63)]),
+        ("UINT8", b"\xff", [255]),
+    ],
+)
+def test_values_are_read(datatype: str, data: bytes, values: list[Any]) -> None:
+    assert parse(datatype, data) == values
+
+
+@pytest.mark.parametrize(
+    ("datatype", "data", "size"),
+    [
+        (BYTES, pack_texts("stop")[:-1], None),
+        (BYTES, b"\x01\x00", None),
+        (BYTES, b"\x01\x00\x00\x00\xff", None),
+        ("FP64", bytes(7), None),
+        ("FP65", bytes(8), None),
+        ("FP64", bytes(8), 9),
+        ("FP64", bytes(9), 8),
+        ("FP64", bytes(8), -1),
+    ],
+)
+def test_other_bytes_are_refused(datatype: str, data: bytes, size: int | None) -> None:
+    with pytest.raises(RequestError):
+        parse(datatype, data, size)
+
+
+@pytest.mark.parametrize("length", ["", "-1", "x", "999", "9" * 5000])
+def test_a_length_that_is_wrong_is_refused(length: str) -> None:
+    with pytest.raises(RequestError, match="Inference-Header-Content-Length"):
+        parse_tensors(b"{}", length)

@@ -36,8 +36,7 @@ def build_params(source: str, sha256: dict[str, str]) -> TextParams:
 
 
 @pytest.fixture
-def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
-    monkeypatch.chdir(tmp_path)
+def task(folder: Path) -> Task:
     return load_task("text_classification")
 
 

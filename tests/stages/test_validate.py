@@ -27,9 +27,8 @@ TOPICS = {
 
 
 @pytest.fixture
-def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def source(folder: Path) -> Path:
     """A clean source of 500 rows and two classes in a fresh folder, which is the cwd."""
-    monkeypatch.chdir(tmp_path)
     rows = [
         f"the {adjective} {noun} looks {word} today,{label}"
         for label, words in TOPICS.items()
@@ -37,7 +36,7 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         for adjective in ADJECTIVES
         for noun in ("house", "boat", "lamp", "road", "tree")
     ]
-    path = tmp_path / "raw.csv"
+    path = folder / "raw.csv"
     path.write_text("\n".join(["text,label", *rows]) + "\n", encoding="utf-8")
     return path
 

@@ -11,12 +11,7 @@ from typing import Any
 import pytest
 import torch
 from tests.support.checkouts import find_python
-from tests.support.small_texts import (
-    CANDIDATES,
-    ROOT,
-    small_params,
-    write_examples,
-)
+from tests.support.small_texts import CANDIDATES, ROOT, small_params, write_examples
 
 from plumbline.contract import layout, trainings
 from plumbline.contract.errors import ParamsError, TrainingError
@@ -34,10 +29,9 @@ PYTHONPATH = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_examples(tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "examples"
+def examples(folder: Path) -> Path:
+    write_examples(folder / "examples")
+    return folder / "examples"
 
 
 def count_epochs(learner: Learner, params: Params) -> int:
@@ -45,10 +39,7 @@ def count_epochs(learner: Learner, params: Params) -> int:
     curve = trainings.locate_curve("linear")
     seen: list[int] = []
     fitting.fit(
-        learner,
-        params,
-        "linear",
-        on_epoch=lambda: seen.append(trainings.read_curve(curve)[-1][0]),
+        learner, params, "linear", on_epoch=lambda: seen.append(trainings.read_curve(curve)[-1][0])
     )
     assert seen == list(range(1, len(seen) + 1))
     return len(seen)

@@ -9,9 +9,8 @@ from tests.support.small_answers import file_params, list_rows, small_params, wr
 from tests.support.task_examples import write_examples
 
 from plumbline.contract.errors import DataError
-from tasks.answer_consensus.data import (
-    list_rows as list_manifest_rows,
-)
+from plumbline.contract.task import SPLITS
+from tasks.answer_consensus.data import list_rows as list_manifest_rows
 from tasks.answer_consensus.data import shuffle_labels
 from tasks.answer_consensus.data.ingestion import ingest
 from tasks.answer_consensus.data.storage import read_answers, read_setting
@@ -23,6 +22,17 @@ AGENTS = {"ada": "ada", "bob": "bob"}
 
 def read_file(path: Path, folder: Path, **data: Any) -> Path:
     return write_examples(file_params(path, AGENTS, **data), folder)
+
+
+def list_questions(examples: Path) -> pd.DataFrame:
+    """All rows of the manifest, by their ids."""
+    return pd.concat([list_manifest_rows(examples, split) for split in SPLITS]).set_index("id")
+
+
+def ingest_file(path: Path, folder: Path) -> dict[str, Any]:
+    """Return the facts."""
+    (folder / "examples").mkdir()
+    return ingest(file_params(path, AGENTS), folder / "examples", folder / "manifest.parquet")
 
 
 def spoil(number: int, **changes: Any) -> list[dict[str, Any]]:
@@ -61,19 +71,14 @@ def test_gold_may_be_written_in_another_form(tmp_path: Path) -> None:
     rows[0]["gold"], rows[1]["gold"] = "1,000", "1000.0"
     rows[0]["answer"], rows[1]["answer"] = "it is 1000", "1,000.00"
     examples = read_file(write_rows(tmp_path / "a.csv", rows), tmp_path)
-    seen = pd.concat(
-        [list_manifest_rows(examples, split) for split in ("train", "validation", "test")]
-    )
+    seen = list_questions(examples)
     assert len(seen) == 60
-    assert seen.set_index("id").loc["q0", "num_missing"] == 0
+    assert seen.loc["q0", "num_missing"] == 0
 
 
 def test_a_failed_answer_is_an_empty_one_and_costs_nothing_to_say_so(tmp_path: Path) -> None:
     examples = read_file(write_rows(tmp_path / "a.csv", spoil(5, answer="", tokens=0)), tmp_path)
-    rows = pd.concat(
-        [list_manifest_rows(examples, split) for split in ("train", "validation", "test")]
-    )
-    assert rows.set_index("id").loc["q2", "num_missing"] == 1
+    assert list_questions(examples).loc["q2", "num_missing"] == 1
 
 
 def test_without_tokens_each_answer_counts_as_one(tmp_path: Path) -> None:
@@ -85,7 +90,7 @@ def test_without_tokens_each_answer_counts_as_one(tmp_path: Path) -> None:
     columns = file_params(path, AGENTS).data.columns.model_dump() | {"tokens": None}
     examples = read_file(path, tmp_path, columns=columns)
     counts = {}
-    for split in ("train", "validation", "test"):
+    for split in SPLITS:
         part = read_answers(examples, split)
         counts |= {name: tuple(row) for name, row in zip(part.ids, part.tokens, strict=True)}
     assert counts.pop("q2") == (1, 0)
@@ -95,9 +100,7 @@ def test_without_tokens_each_answer_counts_as_one(tmp_path: Path) -> None:
 
 def test_answers_of_other_agents_are_left_out_and_counted(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "a.csv", list_rows(agents=("ada", "bob", "cyd")))
-    examples = tmp_path / "examples"
-    examples.mkdir()
-    facts = ingest(file_params(path, AGENTS), examples, tmp_path / "manifest.parquet")
+    facts = ingest_file(path, tmp_path)
     assert facts["notices"] == ["60 answers of agents that params do not name: cyd"]
 
 
@@ -106,10 +109,7 @@ def test_a_question_under_two_ids_is_kept_once(tmp_path: Path) -> None:
     rows += [
         row | {"question_id": "again", "question": row["question"].upper()} for row in rows[:2]
     ]
-    examples = tmp_path / "examples"
-    examples.mkdir()
-    params = file_params(write_rows(tmp_path / "a.csv", rows), AGENTS)
-    facts = ingest(params, examples, tmp_path / "manifest.parquet")
+    facts = ingest_file(write_rows(tmp_path / "a.csv", rows), tmp_path)
     assert sum(facts["questions"].values()) == 60
     assert "1 questions repeat another one's text" in facts["notices"][0]
 

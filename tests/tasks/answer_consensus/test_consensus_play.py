@@ -1,17 +1,21 @@
-"""Ask and tell: what was not asked for and paid is never in the predictor's hands."""
+"""Ask and tell: what was not paid for is never in the predictor's hands, nor in a client's."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.checkouts import ROOT
 from tests.support.small_answers import small_params
 from tests.support.task_examples import write_examples
 
 from tasks.answer_consensus.data.play import NO_CAP, play
 from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
 from tasks.answer_consensus.data.tables import Answers
+from tasks.answer_consensus.models import build_learner
+from tasks.answer_consensus.predictor import load
 
 Asked = tuple[AnswerSetting, Answers]
 
@@ -127,3 +131,38 @@ def test_a_champion_that_asks_an_agent_that_is_gone_answers_with_what_it_has(
     assert course.cut_short.all()
     same = FormerChampion(setting.agents, setting.costs, ["small"])
     assert not play(setting, answers, same).cut_short.any()
+
+
+TEXT = (ROOT / "docs/tasks/answer_consensus.md").read_text(encoding="utf-8")
+NUM_QUESTIONS = 60
+
+
+def test_the_client_asks_and_answers_as_evaluation_does(tmp_path: Path) -> None:
+    examples = write_examples(small_params(), tmp_path)
+    learner = build_learner(small_params(), "logit", examples)
+    learner.solve()
+    learner.save(tmp_path)
+    predictor = load(tmp_path)
+    setting = read_setting(examples)
+    answers = read_answers(examples, "test").take(np.arange(NUM_QUESTIONS))
+    course = play(setting, answers, predictor)
+    (code,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    client: dict[str, Any] = {}
+    exec(code, client)  # noqa: S102  what a reader copies
+    asked: list[list[int]] = [[] for _ in answers.ids]
+
+    def predict(row: dict[str, Any]) -> dict[str, Any]:
+        reply = predictor.predict({name: [value] for name, value in row.items()})
+        return {name: value for name, (value,) in reply.items()}
+
+    def ask_gateway(agent: str, question: int) -> tuple[str, float]:
+        place = setting.agents.index(agent)
+        asked[question].append(place)
+        return str(answers.answers[question, place]), setting.costs[place]
+
+    purse = setting.purse * (1 + 1e-9)
+    for row, answer in enumerate(course.answers):
+        got = client["find_answer"](predict, ask_gateway, row, purse)
+        assert got == (answer, course.confidences[row])
+    assert asked == course.asked
+    assert len({len(places) for places in asked}) > 1

@@ -18,11 +18,7 @@ CONFIG: dict[str, Any] = {
     "plan": [2, 1, 0],
     "by_value": False,
     "stop_at": 0.8,
-    "scorer": {
-        "favour": [3.0, 1.2, 1.0],
-        "none": 0.0,
-        "none_each": [0.1, 0.1, 0.1],
-    },
+    "scorer": {"favour": [3.0, 1.2, 1.0], "none": 0.0, "none_each": [0.1, 0.1, 0.1]},
 }
 
 

@@ -30,7 +30,6 @@ from tasks.filter_design.task import TASK
 
 def draw(num_rows: int = 600, **changes: Any) -> list[Specification]:
     settings = build_params().data.generated
-    assert settings is not None
     random = np.random.default_rng(0)
     return draw_specifications(settings.model_copy(update=changes), num_rows, random)
 
@@ -59,9 +58,8 @@ def validated(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def accepted(validated: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FilterParams:
-    shutil.copytree(validated, tmp_path, dirs_exist_ok=True)
-    monkeypatch.chdir(tmp_path)
+def accepted(validated: Path, folder: Path) -> FilterParams:
+    shutil.copytree(validated, folder, dirs_exist_ok=True)
     return build_params()
 
 

@@ -28,11 +28,10 @@ def open_textbook(address: str, **required: bool) -> Iterator[Any]:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def command(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The words of the documented command, in a checkout of the recipe."""
-    monkeypatch.chdir(tmp_path)
     recipe = (ROOT / "recipes/filter_design.yaml").read_text(encoding="utf-8")
-    (tmp_path / "params.yaml").write_text(recipe, encoding="utf-8")
+    (folder / "params.yaml").write_text(recipe, encoding="utf-8")
     monkeypatch.setattr("plumbline.registry.reader.open_version", open_textbook)
     monkeypatch.setenv("COLUMNS", "160")
     line = re.search(r"^    plumbline (predict .*)$", PAGE, re.MULTILINE)

@@ -12,10 +12,7 @@ from tests.support.small_filters import KINDS, build_specification
 
 from tasks.filter_design.data.specifications import list_columns
 from tasks.filter_design.predictor import TextbookPredictor
-from tasks.filter_design.predictor.ladder import (
-    Ladder,
-    compute_limit_db,
-)
+from tasks.filter_design.predictor.ladder import Ladder, compute_limit_db
 from tasks.filter_design.predictor.rows import ORDERS, Spec, read_specs
 from tasks.filter_design.predictor.strategies import search_ladders
 
@@ -96,10 +93,7 @@ FAULTS: list[tuple[dict[str, Any], str]] = [
     ({"kind": "high-pass"}, "stop_hz: 5e\\+07 Hz is in the passband, above 3e\\+07 Hz"),
     (BAND | {"pass_hz": [1e7, 5e7]}, "Hz are not on both sides of the passband"),
     (BAND | {"pass_hz": [5e7, 3e7]}, "pass_hz: edges are not ascending: 5e\\+07, 3e\\+07; swap"),
-    (
-        BAND | {"pass_hz": [1e8, 1.0009e8]},
-        "edges 100000000 and 100090000 are less",
-    ),
+    (BAND | {"pass_hz": [1e8, 1.0009e8]}, "edges 100000000 and 100090000 are less"),
     (BAND | {"pass_hz": [10.0, 1e11]}, "edges 10 and 1e\\+11 are more than a factor of 1000 apart"),
     ({"pass_hz": [3e7, 5e7]}, "pass_hz: a low-pass has \\[edge\\] in Hz"),
     ({"pass_hz": "3e7"}, "pass_hz: a low-pass has \\[edge\\] in Hz, found '3e7'"),

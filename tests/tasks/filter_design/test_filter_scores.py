@@ -16,11 +16,7 @@ from plumbline.contract.task import Columns
 from plumbline.evidence import gates
 from tasks.filter_design.data.specifications import list_columns
 from tasks.filter_design.data.storage import name_rows, read_specifications, write_specifications
-from tasks.filter_design.data.theorem import (
-    compute_limit,
-    is_possible,
-    is_possible_on_grid,
-)
+from tasks.filter_design.data.theorem import compute_limit, is_possible, is_possible_on_grid
 from tasks.filter_design.predictor import TextbookPredictor
 from tasks.filter_design.scoring import (
     build_baselines,
