@@ -55,11 +55,13 @@ def test_no_client_can_forge_a_log_line(server: Server) -> None:
     )
     for path in (f"/{escaped}", f"/v2/models/{escaped}", f"/v2/models/wide/versions/{escaped}"):
         assert server.ask("GET", path, x_name=escaped, authorization=escaped)[0] == 404
-    for raw in (GET + b"Host: \x1b[31m\r\n\r\n", b"\x1b[31mCRITICAL forged\r\n\r\n"):
+    malformed = (b"\x1b[31mCRITICAL forged\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n")
+    for raw in (GET + b"Host: \x1b[31m\r\n\r\n", *malformed):
         with socket.create_connection(("127.0.0.1", server.port)) as connection:
             connection.sendall(raw)
             connection.recv(MIB)
     lines = server.log.read_bytes().splitlines()[1:]  # the first one greets
+    assert b"UnicodeDecodeError" not in server.log.read_bytes()
     assert any("CRITICAL forged" in json.loads(line).get("traceback", "") for line in lines)
     for line in lines:
         json.loads(line)

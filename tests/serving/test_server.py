@@ -1,6 +1,7 @@
 """The real server over HTTP: its contracts, its errors, who may ask."""
 
 import json
+import socket
 import struct
 from collections.abc import Iterator
 
@@ -52,6 +53,17 @@ def test_a_request_as_kserves_client_sends_it(server: Server) -> None:
         body["model_name"] = name
         status, _, raw = server.ask("POST", "/v2/models/line/infer", json.dumps(body), **JSON)
         assert (status, "model_name" in json.loads(raw)["message"]) == (400, True)
+
+
+def test_a_request_as_javas_client_sends_it(server: Server) -> None:
+    """HttpClient offers HTTP/2 in the first request of a connection; the body comes afterwards."""
+    head = "POST /invocations HTTP/1.1\r\nHost: localhost\r\nContent-Length: 17\r\n"
+    head += "Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+    head += "Upgrade: h2c\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=READY_S) as connection:
+        connection.sendall(f"{head}Content-Type: application/json\r\n\r\n".encode())
+        connection.sendall(b'{"inputs": [1.0]}')
+        assert connection.recv(1000).startswith(b"HTTP/1.1 200")
 
 
 def test_a_request_as_the_standard_client_sends_it(server: Server) -> None:
