@@ -1,17 +1,13 @@
-"""Training: what is on disk, what is refused, and that a killed one ends like any other."""
+"""Training: what is on disk, and what is refused."""
 
 import csv
-import json
-import os
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
-from tests.support.checkouts import find_python
-from tests.support.small_texts import CANDIDATES, ROOT, small_params, write_examples
+from tests.support.small_texts import small_params, write_examples
 
 from plumbline.contract import layout, trainings
 from plumbline.contract.errors import ParamsError, TrainingError
@@ -23,9 +19,6 @@ from plumbline.training.checkpoint import CheckpointStore, TrainingState
 from plumbline.training.checkpoint_folders import remove_checkpoints
 from plumbline.training.loop import TrainingLoop
 from plumbline.training.shared_batches import SharedBatches
-
-PROCESS = ROOT / "tests/support/killed_training.py"
-PYTHONPATH = f"{ROOT}{os.pathsep}{ROOT / 'src'}"
 
 
 @pytest.fixture
@@ -231,24 +224,3 @@ def test_a_resumed_run_keeps_its_precision() -> None:
     training = Training(device="cpu", precision="auto", checkpoint_every_steps=1)
     other = "bf16" if hardware.choose_hardware(training).precision == "fp32" else "fp32"
     assert hardware.choose_hardware(training, earlier=other).precision == other
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-def test_killed_anywhere_training_ends_in_the_same_weights(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [find_python(), "-P", PROCESS, tmp_path / "killed"],
-        capture_output=True, text=True, check=True,
-        env={**os.environ, "PYTHONPATH": PYTHONPATH},
-    )  # fmt: skip
-    results = json.loads(done.stdout.splitlines()[-1])
-    assert set(results) == set(CANDIDATES)
-    for candidate, points in results.items():
-        undisturbed = points.pop("undisturbed")
-        for point, result in points.items():
-            case = (candidate, point)
-            assert result["killed"], case
-            assert result["weights"] == undisturbed["weights"], case
-            assert result["curve"] == undisturbed["curve"], case
-            resumed = result["steps"] < undisturbed["steps"]
-            assert resumed == (point != "first step"), case
