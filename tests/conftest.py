@@ -22,6 +22,7 @@ FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hu
 
 pytest_plugins = [
     "tests.support.budget",
+    "tests.support.installed",
     "tests.support.serving.fixtures",
     "tests.support.tracked_runs",
 ]
@@ -99,8 +100,7 @@ def frozen_heap() -> None:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """The repository as it is."""
     made = make_checkout(tmp_path_factory.mktemp("checkout"))
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "start")
+    made.commit("start")
     return made
 
 
@@ -114,8 +114,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         ignore=shutil.ignore_patterns("params.yaml", "__pycache__"),
     )
     shutil.copy2(LINE / "params.yaml", made.path / "params.yaml")
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "a line")
+    made.commit("a line")
     return made
 
 

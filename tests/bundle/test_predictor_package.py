@@ -155,7 +155,7 @@ def test_a_folder_in_it_is_refused_before_a_run(task: Task) -> None:
 @pytest.mark.filterwarnings("ignore")  # MLflow, in this process, warns about its own libraries
 def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
     lines = Lines(tmp_path / "line")
-    lines.folder.mkdir()
+    lines.path.mkdir()
     with pytest.MonkeyPatch.context() as patch, lines.here():
         params, task = line_task(patch)
         packed = replace(task, predictor=write_code(tmp_path / "predictor"))
@@ -167,7 +167,7 @@ def test_it_is_registered_and_served_as_one_file_is(tmp_path: Path) -> None:
         assert list(model.predict({"x": [2.0]}).y) == [5.0]
     with serving(lines) as server:
         assert server.predict(2.0)[0] == 200
-    (module,) = lines.folder.rglob("mlruns/**/bundle/predictor/Words.py")
+    (module,) = lines.path.rglob("mlruns/**/bundle/predictor/Words.py")
     assert not list(module.parent.rglob("__pycache__"))
     module.write_text("WORDS = ()\n", encoding="utf-8")
     with pytest.raises(BundleError, match=r"predictor/Words\.py: changed"):

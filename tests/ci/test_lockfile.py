@@ -38,8 +38,7 @@ def commit(made: Checkout, stages: dict[str, str]) -> None:
         for name, digest in stages.items()
     )
     (made.path / "dvc.lock").write_text(f"schema: '2.0'\nstages:\n{text}")
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "trained")
+    made.commit("trained")
 
 
 def branches(made: Checkout, ours: dict[str, str], theirs: dict[str, str]) -> None:

@@ -31,7 +31,7 @@ def test_the_scheduler_gets_the_commit_and_its_words_are_passed_on(
     done = line.run(
         "plumbline", "run", "--submit", **SERVER, **submit, RUNNER_TRACKING_ID="github_1"
     )
-    commit = line.run("git", "rev-parse", "HEAD").stdout.strip()
+    commit = line.head
     assert got.read_text() == f"{commit}:{SERVER['MLFLOW_TRACKING_URI']}::a job.sh\n"
     assert done.stdout.splitlines() == [
         "Submitted batch job 4711",

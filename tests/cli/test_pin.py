@@ -5,15 +5,14 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import huggingface_hub
 import pytest
 from huggingface_hub import HfApi, constants
-from tests.support.loopback import run_server
+from tests.support.loopback import Answer, Request, serve_answers
 from tests.support.small_texts import ROOT
 from tests.support.tiny_models import write_model
 
@@ -26,43 +25,32 @@ DIGEST = "ab" * 32
 FILES = {"config.json": None, "tokenizer.json": None, "model.safetensors": DIGEST}
 
 
-class Hub(BaseHTTPRequestHandler):
+@dataclass
+class Hub:
     """As much of the hub as `plumbline pin` asks: the description of a model, and small files."""
 
-    models: ClassVar[dict[str, dict[str, str | None]]] = {}
-    configs: ClassVar[dict[str, dict[str, object]]] = {}
-    asked: ClassVar[list[str]] = []
+    models: dict[str, dict[str, str | None]] = field(default_factory=lambda: {"org/name": FILES})
+    config: dict[str, object] = field(default_factory=lambda: CONFIG)
+    asked: list[str] = field(default_factory=list)
 
-    def do_GET(self) -> None:
-        self.asked.append(self.path)
-        path = self.path.partition("?")[0].strip("/")
+    def answer(self, request: Request) -> Answer:
+        self.asked.append(request.path)
+        path = request.path.partition("?")[0].strip("/")
         if path.startswith("api/models/"):
             name = path.removeprefix("api/models/").partition("/revision/")[0]
             if name in self.models:
                 siblings = [describe_file(*file) for file in self.models[name].items()]
-                return self.answer(json.dumps({"id": name, "sha": COMMIT, "siblings": siblings}))
+                return say({"id": name, "sha": COMMIT, "siblings": siblings})
         name, _, file = path.partition(f"/resolve/{COMMIT}/")
         if file in ("config.json", "tokenizer.json") and name in self.models:
-            return self.answer(json.dumps(self.configs.get(name, CONFIG)))
-        return self.answer('{"error": "Repository not found"}', status=404)
+            return say(self.config)
+        return Answer(status=404, headers={"X-Error-Code": "RepoNotFound"})
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
 
-    def answer(self, text: str, status: int = 200) -> None:
-        content = text.encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.send_header("ETag", f'"{hashlib.sha256(content).hexdigest()}"')
-        self.send_header("X-Repo-Commit", COMMIT)
-        if status == 404:
-            self.send_header("X-Error-Code", "RepoNotFound")
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(content)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
+def say(found: dict[str, object]) -> Answer:
+    content = json.dumps(found).encode()
+    digest = hashlib.sha256(content).hexdigest()
+    return Answer(content, headers={"ETag": f'"{digest}"', "X-Repo-Commit": COMMIT})
 
 
 def describe_file(name: str, digest: str | None) -> dict[str, object]:
@@ -71,21 +59,15 @@ def describe_file(name: str, digest: str | None) -> dict[str, object]:
 
 
 @pytest.fixture
-def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def hub(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     """A server on this machine, which the hub's own client asks."""
-    monkeypatch.setattr(Hub, "models", {"org/name": FILES})
-    monkeypatch.setattr(Hub, "configs", {})
-    monkeypatch.setattr(Hub, "asked", [])
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Hub)) as address:
-        ask(address, monkeypatch, tmp_path)
-        yield
-
-
-def ask(endpoint: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(huggingface_hub, "HfApi", partial(HfApi, endpoint=endpoint))
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder / "hub"))
+    served = Hub()
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with serve_answers(served.answer) as endpoint:
+        monkeypatch.setattr(huggingface_hub, "HfApi", partial(HfApi, endpoint=endpoint))
+        yield served
 
 
 @pytest.fixture
@@ -104,7 +86,7 @@ def list_changes(before: str, after: str) -> list[str]:
     return [line for line in lines if line.startswith("+") and not line.startswith("+++")]
 
 
-def test_a_model_of_the_hub_is_pinned_and_comments_stay(hub: None, params: Path) -> None:
+def test_a_model_of_the_hub_is_pinned_and_comments_stay(hub: Hub, params: Path) -> None:
     before = params.read_text()
     pin_weights("hf://org/name")
     small = hashlib.sha256(json.dumps(CONFIG).encode()).hexdigest()
@@ -112,7 +94,7 @@ def test_a_model_of_the_hub_is_pinned_and_comments_stay(hub: None, params: Path)
         f"+    weights: hf://org/name@{COMMIT}",
         f"+    sha256: {digest_as_a_shell_does(small, small, DIGEST)}",
     ]
-    assert not [path for path in Hub.asked if "safetensors" in path]
+    assert not [path for path in hub.asked if "safetensors" in path]
 
 
 @pytest.mark.parametrize(
@@ -132,11 +114,11 @@ def test_what_cannot_be_used_is_refused_and_nothing_is_written(
     files: dict[str, str | None] | None,
     config: dict[str, object],
     reason: str,
-    hub: None,
+    hub: Hub,
     params: Path,
 ) -> None:
-    Hub.models = {} if files is None else {"org/name": {"config.json": None} | files}
-    Hub.configs = {"org/name": config}
+    hub.models = {} if files is None else {"org/name": {"config.json": None} | files}
+    hub.config = config
     before = params.read_text()
     with pytest.raises(PlumblineError, match=reason):
         pin_weights("hf://org/name")
@@ -167,7 +149,7 @@ def test_the_candidate_must_be_clear(params: Path) -> None:
 CANDIDATE = "candidates:\n  tiny:\n    kind: pretrained\n    weights: hf://org/name\n"
 
 
-def test_a_candidate_without_a_place_for_the_digest_is_refused(hub: None, params: Path) -> None:
+def test_a_candidate_without_a_place_for_the_digest_is_refused(hub: Hub, params: Path) -> None:
     params.write_text(CANDIDATE)
     with pytest.raises(ParamsError, match=r"sha256: missing; add `sha256: null`"):
         pin_weights("hf://org/name")

@@ -1,11 +1,11 @@
 """A Spark cluster in containers scores as one machine does, also when a worker dies."""
 
-import csv
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.support.checkouts import Checkout
 from tests.support.containers import (
@@ -70,10 +70,8 @@ def read_answers(folder: Path) -> dict[str, bytes]:
 def test_a_killed_worker_changes_no_answer(spark: Spark) -> None:
     (spark.path / "in").mkdir()
     for number in range(NUM_FILES):
-        with (spark.path / f"in/{number:02}.csv").open("w", newline="") as file:
-            rows = csv.writer(file)
-            rows.writerow(["x"])
-            rows.writerows([[(number + row) % 997 / 997] for row in range(NUM_ROWS)])
+        rows = pd.DataFrame({"x": [(number + row) % 997 / 997 for row in range(NUM_ROWS)]})
+        rows.to_csv(spark.path / f"in/{number:02}.csv", index=False)
     spark.submit("plumbline", "score", MODEL, "in", "here")
     with spark.start_submit("plumbline", "score", MODEL, "in", "out", "--on", spark.MASTER) as job:
         wait_until(lambda: len(list((spark.path / "out").glob("*.csv"))) >= 2, "two files")

@@ -19,13 +19,13 @@ from tests.support.checkouts import Checkout
 from tests.support.containers import (
     CLUSTER,
     ENGINE,
+    IMAGE_TOOLS,
     USER_ID,
     Services,
     build_images,
     find_compose,
     run,
 )
-from tests.support.development import IMAGE_TOOLS
 from tests.support.loopback import wait_until
 
 pytestmark = [pytest.mark.cluster, ENGINE]
@@ -137,7 +137,7 @@ def read_journal(team: Team, code: int | None = 0) -> str:
 
 
 def test_what_a_container_trained_is_registered_promoted_and_served(team: Team) -> None:
-    registered = json.loads((team.path / "reports/registration.json").read_text())
+    registered = Checkout(team.path).read_report("registration")
     assert (registered["model"], registered["version"]) == (MODEL, "2")
     assert "promote" in read_journal(team)
     answer = team.ask(BOTH, body=REQUEST)["predictions"][0]["y"]

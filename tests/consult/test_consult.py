@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 from tests.support.checkouts import get_clean_environment
-from tests.support.consulting.bundles import write_policy
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
-from tests.support.consulting.questions import describe_endpoint
+from tests.support.consulting.questions import describe_endpoint, write_policy
 from tests.support.racing import TASK
 from tests.support.small_answers import file_params
 from tests.support.task_examples import write_examples

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.consulting.bundles import build_config
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
-from tests.support.consulting.questions import describe_endpoint
+from tests.support.consulting.questions import build_config, describe_endpoint
 from tests.support.made_once import make_once
 from tests.support.serving.lines import Lines, Server, is_ready, serving
 from tests.support.serving.load import list_workers

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.support.consulting.bundles import COST
 from tests.support.consulting.chat_server import ChatServer, run_chat_server
 from tests.support.consulting.questions import (
+    COST,
     QUESTION,
     build_file,
     consult_on,

@@ -1,5 +1,7 @@
 """Faults in a real checkout: each is named with its remedy, hides no other, and can be repaired."""
 
+import hashlib
+import os
 import re
 import shutil
 import sqlite3
@@ -9,7 +11,6 @@ from urllib.parse import unquote, urlparse
 
 import pytest
 from tests.support.checkouts import ROOT, Checkout
-from tests.support.damage import find_object, flip, hash_output, list_outputs
 
 from plumbline.diagnostics import doctor
 from plumbline.process.files import read_json, write_json
@@ -25,8 +26,7 @@ ENVIRONMENT = ("packages", "git", "params.yaml", "disk", "device")
 def ran(line: Checkout) -> Checkout:
     """The line's checkout after one run, all committed; version 1 is champion."""
     line.run("dvc", "repro")
-    line.run("git", "add", "-A")
-    line.run("git", "commit", "-qm", "first")
+    line.commit("first")
     return line
 
 
@@ -34,7 +34,7 @@ def ran(line: Checkout) -> Checkout:
 def clean(ran: Checkout, monkeypatch: pytest.MonkeyPatch) -> Iterator[Checkout]:
     """The same as the cwd of this process; a test leaves nothing planted."""
     monkeypatch.chdir(ran.path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{ran.path}/mlruns/mlflow.db")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", ran.store)
     yield ran
     assert "FAIL" not in faults(full=True)
 
@@ -55,6 +55,26 @@ def faults(*, full: bool = False) -> str:
 def select(said: str, *checks: str) -> list[str]:
     """The lines of some checks alone."""
     return [line for line in said.splitlines() if line[5:].startswith(checks)]
+
+
+def hash_file(path: Path) -> str:
+    """The name of a file's object in DVC's cache."""
+    return hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+
+
+def find_object(digest: str) -> Path:
+    return Path(".dvc/cache/files/md5", digest[:2], digest[2:])
+
+
+def flip(path: Path) -> None:
+    """Flip a bit in the middle of a file; mode, size and the time of its last write stay."""
+    status = path.stat()
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.chmod(0o644)
+    path.write_bytes(content)
+    path.chmod(status.st_mode)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def append(path: Path, text: str = "x") -> None:
@@ -82,10 +102,11 @@ def test_a_fresh_clone_is_well_and_looking_makes_no_registry(
 
 
 def test_outputs_that_are_missing_or_changed(clean: Checkout) -> None:
+    lock = (clean.path / "dvc.lock").read_text()
     append(clean.path / "reports/golden.json")
     append(clean.path / "reports/metrics.json")
     shutil.rmtree(clean.path / "models/nothing")
-    find_object(clean.path, "models/gradient").unlink()
+    find_object(re.findall(r"path: models/gradient\n.*\n +md5: (\S+)", lock)[0]).unlink()
     said = faults()
     restore = "rm -rf reports/golden.json && dvc checkout --force reports/golden.json"
     assert f"FAIL outputs: reports/golden.json differs from dvc.lock -> `{restore}`" in said
@@ -116,8 +137,8 @@ def carry_out(checkout: Checkout, said: str) -> None:
 def test_a_flipped_bit_is_found_by_its_bytes_alone_and_its_remedy_restores_the_file(
     clean: Checkout, name: str, place: str
 ) -> None:
-    before = list_outputs(clean.path)
-    damaged = find_object(clean.path, name)
+    digest = hash_file(clean.path / name)
+    damaged = find_object(digest)
     if place != "cache":
         flip(clean.path / name)
     if place != "here":
@@ -131,8 +152,7 @@ def test_a_flipped_bit_is_found_by_its_bytes_alone_and_its_remedy_restores_the_f
     for command in commands[:1] if place == "here" else commands:
         if not command.startswith("dvc pull"):
             clean.run("bash", "-c", command)
-    assert list_outputs(clean.path) == before
-    assert hash_output(damaged) == damaged.parent.name + damaged.name
+    assert hash_file(clean.path / name) == hash_file(damaged) == digest
 
 
 def test_a_cut_or_damaged_lock(clean: Checkout) -> None:
@@ -245,8 +265,7 @@ def test_a_version_is_removed_with_its_files_as_docs_say(clean: Checkout) -> Non
     for num_rows in (610, 620):
         params.write_text(re.sub(r"num_rows: \d+", f"num_rows: {num_rows}", params.read_text()))
         clean.run("plumbline", "run")
-        record = read_json(clean.path / "reports/registration.json")
-        numbers.append(str(record["version"]))
+        numbers.append(str(clean.read_report("registration")["version"]))
     former = numbers[0]
     client = model_versions.connect_registry()
     version = client.get_model_version("line", former)
@@ -256,8 +275,7 @@ def test_a_version_is_removed_with_its_files_as_docs_say(clean: Checkout) -> Non
     page = (ROOT / "docs/how-to/recover.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     exec(code.replace("ticket-router", "line").replace('"3"', f'"{former}"'), {})  # noqa: S102
-    store = f"sqlite:///{clean.path}/mlruns/mlflow.db"
-    clean.run("mlflow", "gc", "--backend-store-uri", store, MLFLOW_TRACKING_URI=store)
+    clean.run("mlflow", "gc", "--backend-store-uri", clean.store, MLFLOW_TRACKING_URI=clean.store)
     assert not list(files.rglob("*.json"))
     assert "named in entry" in faults(full=True)
     clean.run("plumbline", "promote", "line", former, "--expect", "1", code=1)

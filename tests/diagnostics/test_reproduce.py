@@ -26,10 +26,10 @@ END_TIMEOUT_S = 600.0
 def committed(line: Checkout) -> Checkout:
     """A checkout with version 1, the champion, whose commit holds all that it was made from."""
     line.replace("params.yaml", "candidates: [closed]", "candidates: []")
-    commit(line, "version 1")
+    line.commit("version 1")
     line.run("dvc", "repro")
     line.run("plumbline", "run")  # the final dvc.lock is tagged after DVC has ended
-    commit(line, "registered")
+    line.commit("registered")
     return line
 
 
@@ -41,16 +41,6 @@ def dirty(committed: Checkout) -> Checkout:
     assert json.loads((committed.path / layout.REGISTRATION).read_text())["version"] == "2"
     committed.run("plumbline", "run")
     return committed
-
-
-def commit(checkout: Checkout, message: str) -> str:
-    checkout.run("git", "add", "-A")
-    checkout.run("git", "commit", "-qm", message)
-    return checkout.run("git", "rev-parse", "HEAD").stdout.strip()
-
-
-def store(checkout: Checkout) -> str:
-    return f"sqlite:///{checkout.path}/mlruns/mlflow.db"
 
 
 def held(checkout: Checkout) -> list[tuple[str, int]]:
@@ -100,7 +90,7 @@ def reproduce_from(
     """Reproduce version 1 as if its evidence named another commit."""
     load = reproduction.load_subject
     monkeypatch.chdir(checkout.path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", store(checkout))
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", checkout.store)
     monkeypatch.setattr(
         reproduction, "load_subject", lambda *given: replace(load(*given), commit=commit)
     )
@@ -118,7 +108,8 @@ def test_other_source_gives_another_model_and_all_that_differs_is_named(
     committed.replace(
         "src/tasks/line/data/__init__.py", "params.data.noise", "(3 * params.data.noise)"
     )
-    other = commit(committed, "other noise")
+    committed.commit("other noise")
+    other = committed.head
     committed.run("git", "checkout", "-q", "main")
     kept = tmp_path / "kept"
     result, _ = reproduce_from(other, committed, monkeypatch, keep=kept)

@@ -51,8 +51,7 @@ class Reader:
     def __init__(self, folder: Path) -> None:
         (folder / "plumbline").mkdir()
         clone = make_checkout(folder / "plumbline")
-        clone.run("git", "add", "-A")
-        clone.run("git", "commit", "-qm", "start")
+        clone.commit("start")
         link_environment(clone.path)
         self.folder, self.place = folder, clone.path
         subprocess.run(["git", "init", "-q", "--bare", folder / "my-router.git"], check=True)

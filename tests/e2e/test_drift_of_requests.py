@@ -1,6 +1,5 @@
 """`plumbline drift` on a real registry: a log of the real server, files, labels, the journal."""
 
-import csv
 import json
 import random
 import re
@@ -10,6 +9,7 @@ from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.support.checkouts import Checkout, make_checkout
 from tests.support.serving.lines import Lines, serving
@@ -34,8 +34,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     (made.path / "params.yaml").write_text(
         text.replace("num_rows: 4500", "num_rows: 3000"), encoding="utf-8"
     )
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "start")
+    made.commit("start")
     made.environment["PLUMBLINE_CACHE"] = str(made.path / "cache")
     made.run("dvc", "repro", "--quiet")
     return made
@@ -48,10 +47,7 @@ def rows(seed: int, later: float) -> list[dict[str, str]]:
 
 
 def write(path: Path, table: list[dict[str, str]]) -> str:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(table[0]))
-        writer.writeheader()
-        writer.writerows(table)
+    pd.DataFrame(table).to_csv(path, index=False)
     return str(path)
 
 
@@ -63,7 +59,7 @@ def test_a_file_like_before_and_one_of_a_later_world(trained: Checkout, tmp_path
     ).stdout
     assert "input.text (wording)" in said
     assert "output.label (errors)" in said  # the labels came along
-    told = json.loads((trained.path / "reports/drift.json").read_text())
+    told = trained.read_report("drift")
     assert told["rows"]["current"]["num_rows"] == NUM_ROWS
     page = (trained.path / "reports/drift.html").read_text()
     assert "Least like before" in page

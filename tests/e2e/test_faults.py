@@ -34,7 +34,7 @@ def test_the_next_run_continues_after_each_fault(line: Checkout) -> None:
     line.run(*SCORE, **cache)
     _, row = (line.path / "out.csv").read_text().splitlines()
     assert float(row.split(",")[1]) == pytest.approx(3, abs=0.05)
-    registered = json.loads((line.path / "reports/registration.json").read_text())
+    registered = line.read_report("registration")
     assert (registered["verdict"], registered["version"]) == ("promote", "1")
     entries = line.run("plumbline", "journal", "line", "--json").stdout.splitlines()
     assert [json.loads(entry)["action"] for entry in entries] == ["registered", "first"]

@@ -46,8 +46,7 @@ def commands() -> list[list[str]]:
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     """A clone whose first run, as shipped, is over, with an environment of its own."""
     made = make_checkout(tmp_path_factory.mktemp("clone"))
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "start")
+    made.commit("start")
     made.environment["PATH"] = f"{made.path / '.venv/bin'}{os.pathsep}{os.environ['PATH']}"
     # What is promoted with the fewest instructions that this CPU can be held to, and on the CPUs of
     # developers, has to be promoted on those between.
@@ -61,7 +60,7 @@ def test_make_run_ends_with_all_one_needs_to_know(clone: Checkout) -> None:
     said = clone.first  # type: ignore[attr-defined]
     parts = ("minilm", "majority", "promote", "reports/report.html", "make ui", "plumbline predict")
     assert [part for part in parts if part not in said] == []
-    assert json.loads((clone.path / "reports/registration.json").read_text())["version"] == "1"
+    assert clone.read_report("registration")["version"] == "1"
     assert (
         "python' -P -m plumbline.ci.lockfile"
         in clone.run("git", "config", "merge.dvc-lock.driver").stdout
@@ -71,7 +70,7 @@ def test_make_run_ends_with_all_one_needs_to_know(clone: Checkout) -> None:
 
 def test_the_page_on_mlflow_names_the_runs_of_stages(clone: Checkout) -> None:
     code = f"""import mlflow
-mlflow.set_tracking_uri("sqlite:///{clone.path}/mlruns/mlflow.db")
+mlflow.set_tracking_uri("{clone.store}")
 asked = "tags.`plumbline.stage` LIKE '%' AND tags.`plumbline.stage` != 'tune'"
 runs = mlflow.search_runs(filter_string=asked, search_all_experiments=True)
 print(*(name.split()[0] for name in runs["tags.mlflow.runName"]))
@@ -111,18 +110,16 @@ def test_the_readme_s_lines_for_own_data_are_valid(clone: Checkout, tmp_path: Pa
 
 def test_mlflow_models_predict(clone: Checkout) -> None:
     (clone.path / "asked.json").write_text(json.dumps(ASKED))
-    store = f"sqlite:///{clone.path}/mlruns/mlflow.db"
     command = "mlflow models predict -m models:/ticket-router@champion --env-manager local"
-    done = clone.run(*command.split(), "-i", "asked.json", "-t", "json", MLFLOW_TRACKING_URI=store)
+    done = clone.run(
+        *command.split(), "-i", "asked.json", "-t", "json", MLFLOW_TRACKING_URI=clone.store
+    )
     check(json.loads(done.stdout[done.stdout.index("{") :])["predictions"])
 
 
 def test_mlflow_models_serve(clone: Checkout) -> None:
     port = find_free_port()
-    environment = {
-        **clone.environment,
-        "MLFLOW_TRACKING_URI": f"sqlite:///{clone.path}/mlruns/mlflow.db",
-    }
+    environment = clone.environment | {"MLFLOW_TRACKING_URI": clone.store}
     command = "mlflow models serve -m models:/ticket-router@champion --env-manager local"
     server = subprocess.Popen(
         [*command.split(), "--host", "127.0.0.1", "--port", str(port)],

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -45,8 +44,7 @@ def ask_everywhere(repository: Checkout, row: dict[str, Any]) -> list[dict[str, 
     (repository.path / "rows.jsonl").write_text(json.dumps(row) + "\n")
     champion = "models:/own@champion"
     repository.run("plumbline", "score", champion, "rows.jsonl", "answers.jsonl")
-    here = SimpleNamespace(folder=repository.path, environment=repository.environment)
-    with serving(here, uri=champion) as server:
+    with serving(repository, uri=champion) as server:
         body = json.dumps({"dataframe_records": [row]})
         _, _, answer = server.ask("POST", "/invocations", body, content_type="application/json")
     return [
@@ -61,7 +59,7 @@ def test_a_predictor_that_needs_torch_is_promoted_served_and_scored(tmp_path: Pa
     own.replace("src/tasks/doubling/task.py", "requirements=()", 'requirements=("torch",)')
     assert "import torch" in (own.path / "src/tasks/doubling/predictor.py").read_text()
     own.run("plumbline", "run")
-    registration = json.loads((own.path / "reports/registration.json").read_text())
+    registration = own.read_report("registration")
     assert (registration["verdict"], registration["version"]) == ("promote", "1")
     for answer in ask_everywhere(own, {"x": 0.5}):
         assert answer["y"] == pytest.approx(1.0, abs=0.05)
@@ -71,7 +69,7 @@ def test_an_own_module_is_promoted_served_and_scored(tmp_path: Path) -> None:
     own = make_repository(tmp_path)
     follow_page(own, "how-to/bring-your-model")
     own.run("plumbline", "run")
-    registration = json.loads((own.path / "reports/registration.json").read_text())
+    registration = own.read_report("registration")
     assert (registration["verdict"], registration["winner"]) == ("promote", "convolution")
     for answer in ask_everywhere(own, {"text": "my parcel is late where is the courier"}):
         assert answer["label"] == "delivery"

@@ -6,11 +6,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from tests.support.checkouts import get_clean_environment, join_path
-from tests.support.installed import build_once, make_environment
+from tests.support.installed import make_environment
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
 from tests.support.serving.lines import serving
 from tests.support.tickets import write_tickets
@@ -43,11 +42,6 @@ class OwnRepository:
         output = f"{done.stdout}\n{done.stderr}"
         assert done.returncode == 0, f"{' '.join(command)}: exit {done.returncode}\n{output}"
         return output
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    return build_once(tmp_path_factory, worker_id)
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +102,7 @@ def test_what_it_was_trained_on_is_scored_checked_for_drift_and_asked(
     assert [answer["label"] == answer["Zuständig"] for answer in answers].count(True) > 890
     assert answers[0]["Text der Anfrage"].startswith("für ")
     assert "stable" in router.run("plumbline", "drift", str(own))
-    here = SimpleNamespace(folder=router.path, environment=router.environment)
-    with serving(here, uri=champion) as server:
+    with serving(router, uri=champion) as server:
         body = own.read_text(encoding="cp1252").encode()
         _, _, said = server.ask("POST", "/invocations", body, content_type="text/csv")
     asked = [answer["label"] for answer in json.loads(said)["predictions"]]

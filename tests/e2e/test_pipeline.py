@@ -25,10 +25,6 @@ def ran(text: str) -> list[str]:
     return re.findall(r"Running stage '([^']+)'", text)
 
 
-def registration(line: Checkout) -> dict:
-    return json.loads((line.path / "reports/registration.json").read_text())
-
-
 def champion(line: Checkout) -> str:
     code = """
 import mlflow, pandas
@@ -37,12 +33,8 @@ print(model.predict(pandas.DataFrame({"x": [0.0, 1.0]}))["y"].tolist())
 """
     unwritten = {"PYTHONDONTWRITEBYTECODE": "1"}  # MLflow would write it into the registry's folder
     return line.run(
-        sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=store(line), **unwritten
+        sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=line.store, **unwritten
     ).stdout
-
-
-def store(line: Checkout) -> str:
-    return f"sqlite:///{line.path}/mlruns/mlflow.db"
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +45,7 @@ def first(line: Checkout) -> str:
 
 def test_data_in_a_registered_model_out(line: Checkout, first: str) -> None:
     assert ran(first) == STAGES
-    found = registration(line)
+    found = line.read_report("registration")
     assert (found["verdict"], found["version"], found["winner"]) == ("promote", "1", "closed")
     low, high = json.loads(champion(line))
     assert low == pytest.approx(1, abs=0.05)
@@ -73,7 +65,7 @@ def test_nothing_to_do(line: Checkout, first: str) -> None:
     line.run(sys.executable, "-m", "compileall", "-q", "src")  # bytecode is no dependency
     assert list(line.path.glob("src/plumbline/stages/__pycache__/*.pyc"))
     assert ran(line.run("dvc", "repro").stdout) == []
-    assert registration(line)["version"] == "1"
+    assert line.read_report("registration")["version"] == "1"
 
 
 def test_one_changed_candidate_trains_alone_and_the_way_back_is_cached(
@@ -84,7 +76,7 @@ def test_one_changed_candidate_trains_alone_and_the_way_back_is_cached(
     line.replace("params.yaml", "max_epochs: 5", "max_epochs: 4")
     back = line.run("dvc", "repro").stdout
     assert "train@gradient" not in ran(back)
-    assert registration(line)["version"] == "1"  # the same bundle is the same version
+    assert line.read_report("registration")["version"] == "1"  # the same bundle is the same version
 
 
 def test_rejected_data_cannot_be_trained_on(line: Checkout, first: str) -> None:
@@ -105,11 +97,11 @@ def test_a_refusal_registers_nothing_and_fails_the_run(line: Checkout, first: st
     done = line.run("dvc", "repro", code=None)
     assert done.returncode != 0
     assert "refused, nothing was registered" in done.stderr
-    assert registration(line)["version"] is None
+    assert line.read_report("registration")["version"] is None
     assert (
         line.run(sys.executable, "-P", "pipelines/register.py", code=20).stderr.count("  floor: ")
         == 1
     )
     line.replace("params.yaml", "floor: 0.0001", "floor: 0.1")
     line.run("dvc", "repro")
-    assert registration(line)["version"] == "1"
+    assert line.read_report("registration")["version"] == "1"

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -43,7 +42,7 @@ def ran(checkout: Checkout) -> Checkout:
 @pytest.fixture(scope="module")
 def asked(ran: Checkout) -> dict[str, list[Any]]:
     """Rows from the test split, the last of which continues another."""
-    golden = json.loads((ran.path / "reports/golden.json").read_text())
+    golden = ran.read_report("golden")
     rows: dict[str, list[Any]] = {
         name: list(column[:6]) for name, column in golden["inputs"].items()
     }
@@ -59,7 +58,7 @@ def told(ran: Checkout, asked: dict[str, list[Any]]) -> dict[str, list[Any]]:
         "import json, sys\nfrom pathlib import Path\nfrom plumbline import bundle\n"
         "print(json.dumps(bundle.load(Path(sys.argv[1])).predict(json.load(open('rows.json')))))"
     )
-    winner = json.loads((ran.path / "reports/registration.json").read_text())["winner"]
+    winner = ran.read_report("registration")["winner"]
     said: dict[str, list[Any]] = json.loads(
         ran.run(sys.executable, "-c", code, f"models/{winner}").stdout
     )
@@ -74,9 +73,9 @@ def same(found: dict[str, list[Any]], told: dict[str, list[Any]]) -> None:
 
 
 def test_data_in_a_registered_model_out(ran: Checkout) -> None:
-    found = json.loads((ran.path / "reports/registration.json").read_text())
+    found = ran.read_report("registration")
     assert (found["verdict"], found["version"]) == ("promote", "1")
-    evidence = json.loads((ran.path / "reports/evidence.json").read_text())
+    evidence = ran.read_report("evidence")
     status = {gate["name"]: gate["status"] for gate in evidence["gates"]}
     assert {status[name] for name in ("leakage", "bounds", "control", "behaviour", "replay")} == {
         "pass"
@@ -90,9 +89,8 @@ def test_data_in_a_registered_model_out(ran: Checkout) -> None:
 
 
 def test_pyfunc_answers_as_the_bundle(ran: Checkout, told: dict[str, list[Any]]) -> None:
-    store = f"sqlite:///{ran.path}/mlruns/mlflow.db"
     done = ran.run(
-        sys.executable, "-W", "ignore", "-c", PYFUNC, "rows.json", MLFLOW_TRACKING_URI=store
+        sys.executable, "-W", "ignore", "-c", PYFUNC, "rows.json", MLFLOW_TRACKING_URI=ran.store
     )
     same(json.loads(done.stdout.splitlines()[-1]), told)
 
@@ -127,8 +125,7 @@ def test_predict_takes_an_object(
 def test_http_answers_as_the_bundle(
     ran: Checkout, asked: dict[str, list[Any]], told: dict[str, list[Any]]
 ) -> None:
-    here = SimpleNamespace(folder=ran.path, environment=ran.environment)
-    with serving(here, uri="models:/signal-extractor@champion") as server:
+    with serving(ran, uri="models:/signal-extractor@champion") as server:
 
         def post(**body: Any) -> tuple[int, Any]:
             status, _, raw = server.ask(

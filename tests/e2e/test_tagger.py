@@ -3,7 +3,6 @@
 import csv
 import json
 import sys
-from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -34,21 +33,18 @@ def tagger(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     }
     params["evaluation"] |= {"slices": [], "max_calibration_error": 0.1}  # few rows
     (made.path / "params.yaml").write_text(yaml.safe_dump(params), encoding="utf-8")
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "start")
+    made.commit("start")
     made.run("dvc", "repro")
     return made
 
 
 def test_the_gates_pass_and_the_report_shows_each_label(tagger: Checkout) -> None:
-    reports = tagger.path / "reports"
-    registration = json.loads((reports / "registration.json").read_text(encoding="utf-8"))
+    registration = tagger.read_report("registration")
     assert (registration["verdict"], registration["version"]) == ("promote", "1")
-    evidence = json.loads((reports / "evidence.json").read_text(encoding="utf-8"))
-    rulings = {gate["name"]: gate["status"] for gate in evidence["gates"]}
+    rulings = {gate["name"]: gate["status"] for gate in tagger.read_report("evidence")["gates"]}
     for gate in ("coverage", "answers", "replay", "calibration", "control", "export", "behaviour"):
         assert rulings[gate] == "pass"
-    page = (reports / "report.html").read_text(encoding="utf-8")
+    page = (tagger.path / "reports/report.html").read_text(encoding="utf-8")
     assert "the labels of texts ((none): given, and not the text" in page
 
 
@@ -71,17 +67,15 @@ model = mlflow.pyfunc.load_model("models:/ticket-tagger@champion")
 answer = model.predict(pandas.DataFrame({{"text": [{TEXT!r}]}}))
 print(answer["label"][0], list(answer["labels"][0]))
 """
-    store = f"sqlite:///{tagger.path}/mlruns/mlflow.db"
     unwritten = {"PYTHONDONTWRITEBYTECODE": "1"}
     done = tagger.run(
-        sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=store, **unwritten
+        sys.executable, "-W", "ignore", "-c", code, MLFLOW_TRACKING_URI=tagger.store, **unwritten
     )
     assert done.stdout.strip() == "billing|login ['billing', 'login']"
 
 
 def test_the_server_answers_with_lists_of_labels(tagger: Checkout) -> None:
-    here = SimpleNamespace(folder=tagger.path, environment=tagger.environment)
-    with serving(here, uri="models:/ticket-tagger@champion") as server:
+    with serving(tagger, uri="models:/ticket-tagger@champion") as server:
 
         def post(path: str, body: dict) -> dict:
             raw = server.ask("POST", path, json.dumps(body), content_type="application/json")[2]

@@ -1,9 +1,9 @@
 """What is guessed of a file's columns, and what is said where nothing can be."""
 
-import csv
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from plumbline.contract.errors import DataError
@@ -24,10 +24,7 @@ def make_rows(num_rows: int = 60) -> list[dict[str, str]]:
 
 
 def write_csv(path: Path, rows: list[dict[str, str]], delimiter: str = ",") -> Path:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
-        writer.writeheader()
-        writer.writerows(rows)
+    pd.DataFrame(rows).to_csv(path, sep=delimiter, index=False)
     return path
 
 

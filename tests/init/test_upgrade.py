@@ -8,8 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT, find_python, get_clean_environment
-from tests.support.installed import build_once
-from tests.support.other_plumbline import OLDER, RETIRED, unpack, write_older_wheel
+from tests.support.other_plumbline import (
+    ADDED,
+    CHANGES,
+    OLDER,
+    RETIRED,
+    unpack,
+    write_other_wheel,
+)
 from tests.support.own_tasks import forget_own_tasks
 from tests.support.tickets import write_tickets
 from typer.testing import CliRunner, Result
@@ -27,15 +33,11 @@ PARAMS, MAKEFILE, README = Path("params.yaml"), Path("Makefile"), Path("README.m
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    return build_once(tmp_path_factory, worker_id)
-
-
-@pytest.fixture(scope="module")
 def made(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository that the older plumbline makes."""
     base = tmp_path_factory.mktemp("older")
-    site = unpack(write_older_wheel(built, base / "dist"), base / "installed")
+    older = write_other_wheel(built, base / "dist", OLDER, CHANGES, ADDED)
+    site = unpack(older, base / "installed")
     tickets = write_tickets(base / "tickets.csv", 300)
     code = "from plumbline.cli import main; main()"
     command = [find_python(), "-P", "-c", code, "init", "router", "--data", str(tickets)]

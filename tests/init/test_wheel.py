@@ -9,20 +9,15 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT
-from tests.support.installed import build_once, install_wheel
+from tests.support.installed import make_environment
 
 from plumbline.init import repository_files, wheel
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    return build_once(tmp_path_factory, worker_id)
-
-
 @pytest.fixture
 def installed(built: Path, tmp_path: Path) -> PathDistribution:
-    site = install_wheel(built, tmp_path / "site")
-    return PathDistribution(next(site.glob("*.dist-info")))
+    environment = make_environment(tmp_path / "environment", built)
+    return PathDistribution(next(environment.glob("lib/*/site-packages/plumbline-*.dist-info")))
 
 
 def read(path: Path) -> dict[str, bytes]:

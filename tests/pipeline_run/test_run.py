@@ -19,8 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 def ran(line: Checkout) -> Checkout:
     """The line's checkout after one run."""
     line.run("plumbline", "run")
-    line.run("git", "add", "-A")
-    line.run("git", "commit", "-qm", "first")
+    line.commit("first")
     return line
 
 

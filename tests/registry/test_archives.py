@@ -28,7 +28,7 @@ URI = "models:/line@champion"
 def own(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A registry of lines whose champion has changed once."""
     lines = Lines(tmp_path_factory.mktemp("own"))
-    archive = lines.folder / "registry.tar"
+    archive = lines.path / "registry.tar"
     with Lines(template).here():
         archives.pack(archive)
     with lines.here():
@@ -57,26 +57,26 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
 def test_it_answers_remembers_and_goes_on_where_it_was_carried(
     packed: Path, own: Lines, elsewhere: Path
 ) -> None:
-    (own.folder / "mlruns").rename(own.folder / "away")  # nothing is fetched from where it was
+    (own.path / "mlruns").rename(own.path / "away")  # nothing is fetched from where it was
     try:
         carried(packed)
     finally:
-        (own.folder / "away").rename(own.folder / "mlruns")
+        (own.path / "away").rename(own.path / "mlruns")
 
 
 def test_a_copy_and_a_renamed_folder_have_their_own_files(own: Lines, tmp_path: Path) -> None:
     copy = Lines(tmp_path / "my copy")
-    shutil.copytree(own.folder, copy.folder)
+    shutil.copytree(own.path, copy.path)
     with copy.here():  # the original is in reach
         client = mlflow_client.connect()
         experiment = mlflow_client.get_or_create_experiment(client, "line")
         run = client.create_run(experiment)
-        assert run.info.artifact_uri.startswith(copy.folder.as_uri())
+        assert run.info.artifact_uri.startswith(copy.path.as_uri())
         client.delete_run(run.info.run_id)
-    renamed = Lines(copy.folder.rename(tmp_path / "renamed"))
+    renamed = Lines(copy.path.rename(tmp_path / "renamed"))
     with renamed.here():
-        shutil.rmtree(renamed.folder / "cache", ignore_errors=True)
-        assert find_version(URI).package.startswith(renamed.folder.as_uri())
+        shutil.rmtree(renamed.path / "cache", ignore_errors=True)
+        assert find_version(URI).package.startswith(renamed.path.as_uri())
         with open_version(URI, require_journal=True) as opened:
             assert opened.load_predictor().predict({"x": [1.0]}) == {"y": [4.0]}
 

@@ -32,10 +32,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A registry of lines, in a folder with the params of their task; 1 is champion, 2 was."""
     lines = Lines(tmp_path_factory.mktemp("signed-only"))
     with pytest.MonkeyPatch.context() as patch:
-        make(lines.folder, *line_task(patch))
+        make(lines.path, *line_task(patch))
     lines.champion("2")
     lines.champion("1")
-    shutil.copy(LINE / "params.yaml", lines.folder)
+    shutil.copy(LINE / "params.yaml", lines.path)
     return lines
 
 
@@ -50,7 +50,7 @@ def task(made: Lines, keys: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
     """The task of a line; the registry is that of the cwd, and only signed versions are used."""
     _, task = line_task(monkeypatch)
     monkeypatch.setattr(loading, "list_tasks", lambda: ["line"])
-    monkeypatch.chdir(made.folder)
+    monkeypatch.chdir(made.path)
     for name, value in made.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PLUMBLINE_PUBLIC_KEY", str(keys / "ours.pub"))

@@ -5,12 +5,11 @@ import json
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.loopback import run_server
+from tests.support.loopback import Answer, Request, serve_answers
 from tests.support.mlflow_server import run_mlflow_server
 from tests.support.postgres import started
 from tests.support.racing import NAME, add_version, find_in_mlflow, make_first_champion
@@ -148,20 +147,12 @@ def answering(*answers: tuple[int, dict[str, str], bytes]) -> Iterator[tuple[str
     """An HTTP server that gives these answers in turn, then the last one; and the requests."""
     requests: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            requests.append((self.path, self.headers.get("Authorization")))
-            status, headers, body = answers[min(len(requests), len(answers)) - 1]
-            self.send_response(status)
-            for key, value in ({"Content-Length": str(len(body))} | headers).items():
-                self.send_header(key, value)
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(request: Request) -> Answer:
+        requests.append((request.path, request.headers.get("authorization")))
+        status, headers, body = answers[min(len(requests), len(answers)) - 1]
+        return Answer(body, status, headers)
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as address:
+    with serve_answers(answer) as address:
         yield address, requests
 
 

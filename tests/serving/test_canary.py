@@ -72,7 +72,7 @@ def test_beside_a_champion_it_was_not_compared_with_a_canary_is_stopped(lines: L
 def test_a_worker_that_starts_without_a_registry_serves_what_was_kept(
     lines: Lines, tmp_path: Path
 ) -> None:
-    mlruns = lines.folder / "mlruns"
+    mlruns = lines.path / "mlruns"
     options = ("--canary", "3=50%", "--shadow", "2", "--limit", "poll_s=0.2")
     with serving(lines, *options) as server:
         mlruns.rename(tmp_path / "away")
@@ -128,7 +128,7 @@ def test_a_return_reaches_the_journal_although_the_server_stops(lines: Lines) ->
     before = len(read_history(lines))
     with (
         serving(lines, "--canary", "2=50%") as server,
-        (lines.folder / "mlruns/journal.db.lock").open("a") as lock,
+        (lines.path / "mlruns/journal.db.lock").open("a") as lock,
     ):
         fcntl.flock(lock, fcntl.LOCK_EX)  # another decision is being written
         with loaded(server, 4):

@@ -13,10 +13,10 @@ TOKEN = {"authorization": "Bearer a-token-of-this-test"}
 @pytest.fixture(scope="module")
 def server(registered: Lines) -> Iterator[Server]:
     """Its model waits for a file, and its queue of one row is full."""
-    waits, go = registered.folder / WAITS_FILE, registered.folder / GO_FILE
+    waits, go = registered.path / WAITS_FILE, registered.path / GO_FILE
     for left in (waits, go):  # by a test of the same registry
         left.unlink(missing_ok=True)
-    (registered.folder / "token").write_text("a-token-of-this-test")
+    (registered.path / "token").write_text("a-token-of-this-test")
     limits = ["--limit=queue_rows=1", "--limit=deadline_s=900", "--limit=predict_timeout_s=900"]
     with (
         serving(registered, "--token-file=token", *limits, uri=f"models:/line/{MOODY}") as server,

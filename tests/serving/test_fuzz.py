@@ -18,8 +18,8 @@ from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from tests.support.effort import choose_effort
 from tests.support.serving.lines import Lines, Server, serving
+from tests.support.serving.load import Watch
 from tests.support.serving.models import INPUTS, ROW
-from tests.support.serving.wire import Watch
 
 MAX_ERROR_BYTES = 1000
 MIB = 24  # more memory than that after hundreds of requests would be a leak

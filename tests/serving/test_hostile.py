@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.support.serving.lines import PATIENCE_S, Lines, Server, serving
+from tests.support.serving.load import Watch
 from tests.support.serving.models import ROW
 from tests.support.serving.wide import FAILS
-from tests.support.serving.wire import Watch
 
 MIB = 1 << 20
 HEAD = b"POST /invocations HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"

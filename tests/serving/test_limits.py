@@ -4,10 +4,9 @@ import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
-from tests.support.loopback import run_server
+from tests.support.loopback import Answer, Request, serve_answers
 from tests.support.serving.lines import MOODY, READY_S, Lines, Server, serving
 from tests.support.serving.moody import DIES, HANGS, NAN, QUITS, RAISES, SLOW
 
@@ -66,17 +65,11 @@ def _answers(server: Server) -> bool:
 def test_traces_go_to_the_collector_that_the_environment_names(lines: Lines) -> None:
     got: list[str] = []
 
-    class Collector(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            got.append(self.path)
-            self.rfile.read(int(self.headers["content-length"]))
-            self.send_response(200)
-            self.end_headers()
+    def collect(request: Request) -> Answer:
+        got.append(request.path)
+        return Answer()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with run_server(HTTPServer(("127.0.0.1", 0), Collector)) as address:
+    with serve_answers(collect) as address:
         named = {"OTEL_EXPORTER_OTLP_ENDPOINT": address, "OTEL_BSP_SCHEDULE_DELAY": "200"}
         with serving(lines, **named) as server:
             server.predict(1.0)

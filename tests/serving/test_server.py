@@ -227,7 +227,7 @@ def test_routes(server: Server, method: str, path: str, status: int) -> None:
 
 
 def test_tokens(lines: Lines) -> None:
-    token = lines.folder / "token"
+    token = lines.path / "token"
     token.write_text("correct-horse-battery\n", encoding="utf-8")
     with serving(lines, "--token-file", str(token)) as server:
         routes = json.loads(

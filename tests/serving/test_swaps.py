@@ -51,7 +51,7 @@ def test_an_alias_that_was_moved_or_deleted_by_hand_is_not_followed(lines: Lines
 
 
 def test_it_starts_and_keeps_serving_without_a_registry(lines: Lines, tmp_path: Path) -> None:
-    mlruns = lines.folder / "mlruns"
+    mlruns = lines.path / "mlruns"
     with serving(lines, "--limit", "poll_s=0.2") as server:
         mlruns.rename(tmp_path / "away")
         try:

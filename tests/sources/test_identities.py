@@ -4,16 +4,14 @@ import json
 import os
 from collections.abc import Iterator
 from functools import partial
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import fsspec
 import huggingface_hub
 import pytest
 from huggingface_hub import HfApi
-from tests.support.file_server import serve_folder
-from tests.support.loopback import run_server
+from tests.support.loopback import Answer, Request, serve_answers, serve_folder
 from tests.support.postgres import Server, started
 from tests.support.s3_server import serve_bucket
 from tests.support.small_sources import CSV
@@ -124,30 +122,19 @@ def test_a_watermark_is_asked_in_place_of_the_rows(database: Server) -> None:
         ask(address, "SELECT max(id) FROM nowhere")
 
 
-class DatasetHub(BaseHTTPRequestHandler):
-    """The hub's description of one data set."""
-
-    commit: ClassVar[str] = "1" * 40
-
-    def do_GET(self) -> None:
-        known = self.path.startswith("/api/datasets/org/tickets")
-        content = json.dumps({"id": "org/tickets", "sha": self.commit}).encode()
-        self.send_response(200 if known else 404)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *arguments: object) -> None:
-        pass
-
-
 def test_a_hub_data_set_is_known_by_its_commit(monkeypatch: pytest.MonkeyPatch) -> None:
+    described = {"id": "org/tickets", "sha": "1" * 40}
+
+    def answer(request: Request) -> Answer:
+        is_known = request.path.startswith("/api/datasets/org/tickets")
+        return Answer(json.dumps(described).encode(), 200 if is_known else 404)
+
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), DatasetHub)) as endpoint:
+    with serve_answers(answer) as endpoint:
         monkeypatch.setattr(huggingface_hub, "HfApi", partial(HfApi, endpoint=endpoint))
         assert ask("hf://org/tickets")["commit"] == "1" * 40
-        monkeypatch.setattr(DatasetHub, "commit", "2" * 40)
+        described["sha"] = "2" * 40
         assert ask("hf://org/tickets:small@main")["commit"] == "2" * 40
         with pytest.raises(DataError, match="hf://org/nothing: cannot be read"):
             ask("hf://org/nothing")

@@ -5,7 +5,6 @@ import hashlib
 import io
 import sqlite3
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,8 +14,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from fsspec import AbstractFileSystem
-from tests.support.file_server import serve_folder
-from tests.support.loopback import run_server
+from tests.support.loopback import Answer, Request, serve_answers, serve_folder
 from tests.support.small_sources import COLUMNS, CSV, LINES, read_source
 
 from plumbline.contract.errors import DataError, ParamsError
@@ -283,54 +281,44 @@ def test_a_column_that_may_hold_lists_is_read_as_json(folder: Path) -> None:
 
 FILE = bytes(range(256)) * 40
 SHA256 = hashlib.sha256(FILE).hexdigest()
-
-
-class CutHandler(BaseHTTPRequestHandler):
-    """Sends as many bytes as `sizes` says for each connection, then all."""
-
-    sizes: list[int]
-    answers: list[int]  # that come before the file
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        if self.answers:
-            self.send_error(self.answers.pop(0))
-            return
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(FILE)))
-        self.end_headers()
-        self.wfile.write(FILE[: self.sizes.pop() if self.sizes else None])
+CUT = Answer(FILE[:3000], headers={"Content-Length": str(len(FILE))})
 
 
 @pytest.fixture
-def address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def first() -> list[Answer]:
+    """What the server answers before it sends the file."""
+    return []
+
+
+@pytest.fixture
+def address(first: list[Answer], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    def answer(_: Request) -> Answer:
+        return first.pop(0) if first else Answer(FILE)
+
     monkeypatch.setattr(http_download, "PAUSES_S", (0, 0, 0))
-    monkeypatch.setattr(CutHandler, "sizes", [], raising=False)
-    monkeypatch.setattr(CutHandler, "answers", [], raising=False)
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), CutHandler)) as url:
+    with serve_answers(answer) as url:
         yield f"{url}/rows.csv"
 
 
-def test_it_begins_again_where_the_connection_ended_or_the_server_is_busy(address: str) -> None:
-    CutHandler.answers += [503, 429]
-    CutHandler.sizes += [3000]
+def test_it_begins_again_where_the_connection_ended_or_the_server_is_busy(
+    address: str, first: list[Answer]
+) -> None:
+    first += [Answer(status=503), Answer(status=429), CUT]
     path = http_download.download_pinned(address, address, SHA256)
     assert path.read_bytes() == FILE
 
 
-def test_it_ends_where_the_connection_always_does(address: str) -> None:
-    CutHandler.sizes += [3000] * 4
+def test_it_ends_where_the_connection_always_does(address: str, first: list[Answer]) -> None:
+    first += [CUT] * 4
     with pytest.raises(DataError, match="received 3000 bytes"):
         http_download.download_pinned(address, address, SHA256)
 
 
-def test_it_asks_once_for_what_is_not_there(address: str) -> None:
-    CutHandler.answers += [404, 404]
+def test_it_asks_once_for_what_is_not_there(address: str, first: list[Answer]) -> None:
+    first += [Answer(status=404)] * 2
     with pytest.raises(DataError, match="the server answered 404"):
         http_download.download_pinned(address, address, SHA256)
-    assert CutHandler.answers == [404]
+    assert len(first) == 1
 
 
 def test_a_proxy_that_cannot_be_used_is_named(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from tests.support.checkouts import Checkout, make_checkout
-from tests.support.file_server import serve_folder
+from tests.support.loopback import serve_folder
 from tests.support.postgres import Server, started
 from tests.support.small_sources import CSV
 
@@ -93,8 +93,7 @@ def tickets(database: Server, tmp_path_factory: pytest.TempPathFactory) -> Check
     made.replace("params.yaml", "slices: [channel, product, variant]", "slices: []")
     made.replace("params.yaml", "lookup: [] ", "lookup: [remote] ")
     made.replace("params.yaml", "max_epochs: 30", "max_epochs: 2")
-    made.run("git", "add", "-A")
-    made.run("git", "commit", "-qm", "tickets")
+    made.commit("tickets")
     return made
 
 

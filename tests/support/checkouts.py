@@ -1,5 +1,6 @@
 """A scratch checkout to run the real pipeline in."""
 
+import json
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from importlib.util import cache_from_source
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +22,8 @@ PASSED_ON = re.compile(
 ROOT = Path(__file__).resolve().parents[2]
 LINE = ROOT / "tests/support/tasks/line"
 RECIPE = ROOT / "recipes/text_classification.yaml"  # params.yaml is its user's
+# A folder with the data sets `dirty`, `banking77` and `clinc150`; tests that need it skip without.
+DATA = Path(os.environ.get("PLUMBLINE_TEST_DATA") or "/nonexistent")
 
 
 # Where the commands are that start fast (tests/support/warm): set by tests/conftest.py.
@@ -57,6 +61,25 @@ class Checkout:
             exits = f"exit {done.returncode}, expected {code}"
             pytest.fail(f"{' '.join(command)}: {exits}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def commit(self, message: str) -> None:
+        """Commit all that is here."""
+        self.run("git", "add", "-A")
+        self.run("git", "commit", "-qm", message)
+
+    @property
+    def head(self) -> str:
+        """The hash of the last commit."""
+        return self.run("git", "rev-parse", "HEAD").stdout.strip()
+
+    @property
+    def store(self) -> str:
+        """The address of MLflow's database here."""
+        return f"sqlite:///{self.path}/mlruns/mlflow.db"
+
+    def read_report(self, name: str) -> Any:
+        """Read a JSON file of reports/."""
+        return json.loads((self.path / f"reports/{name}.json").read_text(encoding="utf-8"))
 
     def replace(self, file: str, old: str, new: str) -> None:
         path = self.path / file

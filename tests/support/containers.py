@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import ROOT, Checkout
-from tests.support.development import IMAGE_TOOLS
 
 CLUSTER = ROOT / "tests/cluster"
 PROJECT = "plumbline-test"
 IMAGES = ("serve", "mlflow", "train")
+# A folder with base-image.sh, where no registry of images can be reached.
+IMAGE_TOOLS = Path(os.environ.get("PLUMBLINE_IMAGE_TOOLS") or "/nonexistent")
 USER_ID = f"{os.getuid()}:{os.getgid()}"
 
 

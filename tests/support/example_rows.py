@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow as pa
 
+from plumbline.tables.rows import StoredRows
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 
@@ -19,6 +20,11 @@ def read_rows(folder: Path, split: str) -> pd.DataFrame:
 def write_rows(folder: Path, split: str, rows: pd.DataFrame) -> None:
     """Write all rows of a split."""
     write_split(folder, split, pa.Table.from_pandas(rows, preserve_index=False))
+
+
+def store_table(table: pd.DataFrame) -> StoredRows:
+    """Return the rows of a table as rows of a database, which are numbered by their place."""
+    return StoredRows(pa.Table.from_pandas(table, preserve_index=False).to_batches(50))
 
 
 class FixedAnswers:

@@ -11,18 +11,11 @@ from tests.support.made_once import make_once
 from plumbline.init import wheel
 
 
-def build_once(factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Return the wheel of this plumbline, built once for all processes that run tests."""
-    (built,) = make_once(factory, worker_id, "wheel", wheel.write_wheel).glob("*.whl")
-    return built
-
-
-def install_wheel(built: Path, site: Path) -> Path:
-    """Install a wheel into the folder `site`, without what it depends on."""
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index"]
-    command += ["--disable-pip-version-check", "--no-compile", "--target", str(site), str(built)]
-    subprocess.run(command, check=True, capture_output=True)
-    return site
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """The wheel of this plumbline, built once for all processes that run tests."""
+    (path,) = make_once(tmp_path_factory, worker_id, "wheel", wheel.write_wheel).glob("*.whl")
+    return path
 
 
 def make_environment(folder: Path, built: Path) -> Path:

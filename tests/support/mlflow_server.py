@@ -11,12 +11,12 @@ from tests.support.loopback import find_free_port, wait_for_server
 
 
 @contextmanager
-def run_mlflow_server(folder: Path, backend: str, port: int | None = None) -> Iterator[str]:
+def run_mlflow_server(folder: Path, backend: str) -> Iterator[str]:
     """Run `mlflow server` on the database `backend` while the block runs; give its address.
 
     Artifacts and the log of the server are in `folder`.
     """
-    port = port or find_free_port()
+    port = find_free_port()
     address = f"http://127.0.0.1:{port}"
     command = [
         str(Path(find_python()).with_name("mlflow")), "server", "--host", "127.0.0.1",

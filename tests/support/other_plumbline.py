@@ -1,7 +1,6 @@
 """A wheel of another plumbline: the one that is built here, with other files and version."""
 
-import base64
-import hashlib
+import re
 import zipfile
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PathDistribution
@@ -31,11 +30,6 @@ RETIRED = "retired.sh"
 ADDED = {f"{REPOSITORY}/template/{RETIRED}": "#!/bin/sh\necho retired\n"}
 
 
-def write_older_wheel(built: Path, folder: Path) -> Path:
-    """Write what an older plumbline was into `folder`."""
-    return write_other_wheel(built, folder, OLDER, CHANGES, ADDED)
-
-
 def write_other_wheel(
     built: Path,
     folder: Path,
@@ -56,10 +50,11 @@ def write_other_wheel(
     (about,) = site.glob("*.dist-info")
     other = about.with_name(f"plumbline-{version}.dist-info")
     about.rename(other)
-    metadata = (other / "METADATA").read_text(encoding="utf-8").split("\n")
-    lines = [f"Version: {version}" if line.startswith("Version: ") else line for line in metadata]
-    (other / "METADATA").write_text("\n".join(lines), encoding="utf-8")
-    _record_files(site, other / "RECORD")
+    metadata = (other / "METADATA").read_text(encoding="utf-8")
+    metadata = re.sub(r"(?m)^Version: .*$", f"Version: {version}", metadata, count=1)
+    (other / "METADATA").write_text(metadata, encoding="utf-8")
+    names = [path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()]
+    (other / "RECORD").write_text("".join(f"{name},,\n" for name in names), encoding="utf-8")
     return wheel.pack(PathDistribution(other), folder, {})
 
 
@@ -68,14 +63,3 @@ def unpack(built: Path, site: Path) -> Path:
     with zipfile.ZipFile(built) as archive:
         archive.extractall(site)
     return site
-
-
-def _record_files(site: Path, record: Path) -> None:
-    lines = []
-    for path in site.rglob("*"):
-        if path.is_file() and path != record:
-            content = path.read_bytes()
-            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=")
-            name = path.relative_to(site).as_posix()
-            lines.append(f"{name},sha256={digest.decode()},{len(content)}")
-    record.write_text("\n".join(lines), encoding="utf-8")

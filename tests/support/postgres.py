@@ -62,13 +62,9 @@ def unprivileged() -> str:
 
 def programs() -> Path | None:
     """Where initdb and pg_ctl are; Debian keeps them off the PATH."""
-    found = shutil.which("initdb")
-    places = (
-        [Path(found).resolve().parent]
-        if found
-        else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
-    )
-    return next((place for place in places if (place / "pg_ctl").exists()), None)
+    places = [os.environ["PATH"], *map(str, Path("/usr/lib/postgresql").glob("*/bin"))]
+    found = shutil.which("initdb", path=os.pathsep.join(places))
+    return Path(found).resolve().parent if found else None
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from tests.support.checkouts import LINE, get_clean_environment
 from tests.support.made_once import make_once
 from tests.support.racing import log_version, make_first_champion
 from tests.support.small_texts import small_params, write_examples
+from tests.support.small_trained import train_candidates
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -33,10 +34,9 @@ from plumbline.scoring import (
     score,
     score_folder,
 )
-from plumbline.tasks.text_classification.models import build_learner
-from plumbline.training import fitting
 
-URI = "models:/ticket-router@champion"
+MODEL = "ticket-router"
+URI = f"models:/{MODEL}@champion"
 TEXTS = [
     "charged twice please refund", "NA", "null", "NaN", "", "ünïcødé 🎉 مرحبا",
     'she said "hello", twice', "two\nlines", "a\ttab", "carriage\rreturn",
@@ -120,24 +120,14 @@ def use_registry(folder: Path) -> Iterator[dict[str, str]]:
 def register_texts(folder: Path) -> None:
     """Train and register a linear model in `folder`, and fetch it into the cache there."""
     with use_registry(folder):
-        _register_texts()
+        write_examples(layout.EXAMPLES)
+        train_candidates(folder, small_params(), ["linear"])
+        made, texts = folder / "linear", {"text": GOOD}
+        golden = {"inputs": texts, "params": {}, "outputs": bundle.load(made).predict(texts)}
+        write_json(folder / "golden.json", golden)
+        version = log_version(MODEL, load_task("text_classification"), made, {})
+        make_first_champion(version, MODEL)
         VerifiedModelCache(URI).fetch_latest()
-
-
-def _register_texts() -> None:
-    params, task = small_params(), load_task("text_classification")
-    write_examples(layout.EXAMPLES)
-    made = build_learner(params, "linear", layout.EXAMPLES)
-    fitting.fit(made, params, "linear")
-    folder = layout.locate_bundle("linear")
-    folder.mkdir(parents=True)
-    made.save(folder)
-    bundle.seal(folder, task, "linear")
-    texts = {"text": GOOD}
-    golden = {"inputs": texts, "params": {}, "outputs": bundle.load(folder).predict(texts)}
-    write_json(folder.with_name("golden.json"), golden)
-    version = log_version(params.registry.model, task, folder, {})
-    make_first_champion(version, params.registry.model)
 
 
 def seal_line(parent: Path, source: dict[str, Any] | None = None) -> CachedVersion:

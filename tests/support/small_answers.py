@@ -1,9 +1,10 @@
 """Recorded answers that are learned from in seconds: parameters, examples, rows in long form."""
 
-import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from plumbline.contract.yaml_file import load_yaml
 from tasks.answer_consensus.params import ConsensusParams
@@ -62,9 +63,5 @@ def list_rows(
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
     """Write rows as CSV; the path."""
-    rows = list(rows)
-    with path.open("w", newline="", encoding="utf-8") as opened:
-        writer = csv.DictWriter(opened, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    pd.DataFrame(rows, dtype=object).to_csv(path, index=False)
     return path

@@ -1,17 +1,13 @@
 """A task with an empty MLflow beside it, and the runs that this MLflow then has."""
 
-import importlib
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.checkouts import LINE
 
 from plumbline.contract import layout
 from plumbline.contract.params import Params
-from plumbline.contract.params_file import read_params
 from plumbline.contract.task import Task
 from plumbline.contract.trainings import locate_curve
 from plumbline.process.checkout_lock import RUN_ID
@@ -71,13 +67,6 @@ def log_run(own: Params, stage: str, candidate: str | None = None, **facts: Any)
     """Record a run of a stage that does nothing."""
     with track_stage(own, stage, candidate, lambda _: RunFacts(**facts)):
         pass
-
-
-def read_line() -> Params:
-    """The line's parameters, in a process of its own."""
-    sys.path.append(str(LINE.parents[1]))
-    shape = importlib.import_module("tasks.line.params").PARAMS
-    return read_params(LINE / "params.yaml", lambda _: shape)
 
 
 def follow_curve(_: str) -> RunFacts:

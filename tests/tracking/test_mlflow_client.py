@@ -1,12 +1,11 @@
 """The connection to MLflow: where it keeps runs and versions, and a server that starts again."""
 
-import threading
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from mlflow.exceptions import MlflowException
 from sqlalchemy import make_url
+from tests.support.loopback import Answer, Request, serve_answers
 
 from plumbline.tracking import mlflow_client, store_location
 
@@ -18,21 +17,12 @@ def test_a_server_that_starts_again_is_asked_again_but_for_what_would_be_made_tw
 ) -> None:
     asked: list[str] = []
 
-    class Starting(BaseHTTPRequestHandler):
-        """Refuses the first request."""
+    def refuse_first(request: Request) -> Answer:
+        asked.append(request.path)
+        return Answer(b"{}", 503 if len(asked) == 1 else 200)
 
-        def do_GET(self) -> None:
-            asked.append(self.path)
-            self.send_response(503 if len(asked) == 1 else 200)
-            self.end_headers()
-            self.wfile.write(b"{}")
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), Starting) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{server.server_port}")
+    with serve_answers(refuse_first) as address:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         client = mlflow_client.connect()
         assert client.search_registered_models() == []
         assert len(asked) == 2
@@ -40,7 +30,6 @@ def test_a_server_that_starts_again_is_asked_again_but_for_what_would_be_made_tw
         with mlflow_client.send_once(), pytest.raises(MlflowException):
             client.search_registered_models()
         assert len(asked) == 1
-        server.shutdown()
 
 
 @pytest.mark.parametrize("ending", ["p%20q/mlflow.db", "p q/mlflow.db?timeout=30"])

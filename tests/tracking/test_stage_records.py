@@ -35,9 +35,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # MLflow warns about its own 
 ROOT = Path(__file__).parents[2]
 KILLED_STAGE = """
 import os, signal
-from tests.support.tracked_runs import follow_curve, read_line
+from pytest import MonkeyPatch
+from tests.support.serving.models import line_task
+from tests.support.tracked_runs import follow_curve
 from plumbline.tracking.stage_runs import track_stage
-with track_stage(read_line(), "train", "gradient", follow_curve):
+with track_stage(line_task(MonkeyPatch())[0], "train", "gradient", follow_curve):
     os.kill(os.getpid(), signal.SIGKILL)
 """
 NOTHING_TO_DO = """

@@ -3,12 +3,11 @@
 import sqlite3
 import time
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 from tests.support.faulty_proxy import run_proxy
-from tests.support.loopback import run_server
+from tests.support.loopback import Answer, Request, serve_answers
 
 from plumbline.contract.errors import RegistryError
 from plumbline.registry import journal, local_files, model_versions
@@ -60,22 +59,13 @@ def test_a_request_that_was_given_up_is_said_in_plain_words(
     assert caplog.records == []
 
 
-class _LateServer(BaseHTTPRequestHandler):
-    """Answers as a tracking server on a busy machine does: after a while."""
-
-    def do_GET(self) -> None:
-        time.sleep(12)
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b'{"registered_model": {"name": "line"}, "registered_models": []}')
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing of each request."""
-
-
 @pytest.mark.slow
 def test_a_server_on_a_busy_machine_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    with run_server(ThreadingHTTPServer(("127.0.0.1", 0), _LateServer)) as address:
+    def answer_late(_: Request) -> Answer:
+        time.sleep(12)
+        return Answer(b'{"registered_model": {"name": "line"}, "registered_models": []}')
+
+    with serve_answers(answer_late) as address:
         monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
         with send_once():
             model_versions.connect_registry()

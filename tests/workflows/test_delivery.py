@@ -11,8 +11,7 @@ import pytest
 from tests.support.checkouts import Checkout
 from tests.support.signing_keys import write_keys
 from tests.support.workflows.hub import BEGUN
-from tests.support.workflows.requests import write_requests
-from tests.support.workflows.runner import BOT, Hosting, Job, name_candidate
+from tests.support.workflows.runner import BOT, Hosting, Job, name_candidate, write_requests
 
 pytestmark = pytest.mark.slow
 WEAK, BETTER, ALIKE = (
@@ -29,15 +28,10 @@ def hosting(line: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Hosting
     return Hosting(line, tmp_path_factory.mktemp("hosting"))
 
 
-def push(line: Checkout, why: str) -> None:
-    line.run("git", "add", "-A")
-    line.run("git", "commit", "-qm", why)
-
-
 def change(hosting: Hosting, old: str, new: str) -> None:
     """A push that replaces something in params.yaml."""
     hosting.origin.replace("params.yaml", old, new)
-    push(hosting.origin, f"{new} instead of {old}")
+    hosting.origin.commit(f"{new} instead of {old}")
 
 
 def results(jobs: dict[str, Job]) -> dict[str, str]:
@@ -297,7 +291,7 @@ def test_a_person_goes_back(hosting: Hosting, champion: Laptop) -> None:
 
 def test_where_a_key_is_named_what_it_did_not_sign_is_not_promoted(hosting: Hosting) -> None:
     write_keys(hosting.origin.path)
-    push(hosting.origin, "a public key")
+    hosting.origin.commit("a public key")
     hosting.variables["PLUMBLINE_PUBLIC_KEY"] = "ours.pub"
     version = {"version": "2", "expect": "1", "bundle": hosting.told("asked")[-1][1]["bundle"]}
     jobs = hosting.run("promote", DECISION | version)

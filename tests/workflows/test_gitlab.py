@@ -9,17 +9,20 @@ import subprocess
 import sys
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 from tests.support.checkouts import ROOT, Checkout
-from tests.support.loopback import run_server
-from tests.support.workflows.expressions import find_parser
-from tests.support.workflows.requests import write_requests
-from tests.support.workflows.runner import Hosting, name_candidate, parsed_outputs
+from tests.support.loopback import Answer, Request, serve_answers
+from tests.support.workflows.github_parser import install_packages
+from tests.support.workflows.runner import (
+    Hosting,
+    name_candidate,
+    parsed_outputs,
+    write_requests,
+)
 
 from plumbline.ci import kept_registry
 
@@ -48,12 +51,20 @@ class Project:
     started: list[str] = field(default_factory=list)
     may_delete: bool = True  # a Developer may not
 
-    def answer(self, method: str, path: str, body: bytes, token: str) -> tuple[int, Any]:
-        """The status and the answer to a request to this project."""
-        name, _, query = path.partition("?")
+    def answer(self, request: Request) -> Answer:
+        """Answer a request to this project as GitLab's API does."""
+        name, _, query = request.path.removeprefix("/api/v4/projects/7/").partition("?")
         parts = name.split("/")
-        if token != ("notes" if "notes" in parts else "job"):
-            return 401, {"message": "401 Unauthorized"}
+        token = request.headers.get("job-token") or request.headers.get("private-token")
+        found: tuple[int, Any] = (401, {"message": "401 Unauthorized"})
+        if token == ("notes" if "notes" in parts else "job"):
+            found = self.act(request.method, parts, query, request.body)
+        status, content = found
+        is_file = isinstance(content, bytes)
+        return Answer(content if is_file else json.dumps(content).encode(), status)
+
+    def act(self, method: str, parts: list[str], query: str, body: bytes) -> tuple[int, Any]:
+        """Return the status and the answer to a request that is allowed."""
         match method, parts:
             case "GET", ["packages"]:
                 found = reversed([*enumerate(self.packages, 1)])
@@ -79,30 +90,7 @@ class Project:
             case "PUT", ["merge_requests", "5", "notes", number]:
                 self.notes[int(number)] = parse_qs(body.decode())["body"][0]
                 return 200, {}
-        return 404, {"message": f"404 {method} {name} {query}"}
-
-
-def serve_project(project: Project) -> ThreadingHTTPServer:
-    """A server for tests.support.loopback.run_server, which answers as GitLab's API."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            pass
-
-        def answer(self) -> None:
-            path = self.path.removeprefix("/api/v4/projects/7/")
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            token = self.headers.get("JOB-TOKEN") or self.headers.get("PRIVATE-TOKEN") or ""
-            status, found = project.answer(self.command, path, body, token)
-            content = found if isinstance(found, bytes) else json.dumps(found).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815
-
-    return ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        return 404, {"message": f"404 {method} {parts} {query}"}
 
 
 @dataclass
@@ -155,7 +143,7 @@ class Pipeline:
         }
         variables |= dict(self.variables) | more
         options = [f"--variable={name}={text}" for name, text in variables.items()]
-        program = find_parser().folder / "node_modules/.bin/gitlab-ci-local"
+        program = install_packages() / "node_modules/.bin/gitlab-ci-local"
         command = ["node", str(program), *options, "--no-evaluate-rule-changes", *arguments]
         environment = own | {"GCL_IGNORE_PREDEFINED_VARS": PREDEFINED}
         return subprocess.run(
@@ -196,7 +184,7 @@ def gitlab(
 ) -> Generator[GitLab, None, None]:
     name_candidate(line, WEAK)
     project = Project()
-    with run_server(serve_project(project)) as address:
+    with serve_answers(project.answer) as address:
         yield GitLab(line, tmp_path_factory.mktemp("gitlab"), address, project)
 
 
@@ -278,7 +266,7 @@ def test_what_only_a_maintainer_may_delete_stays(
 ) -> None:
     project = Project({f"0.0.{number}": b"" for number in range(1, 21)}, may_delete=False)
     (tmp_path / "registry-000021.tar").write_bytes(b"a registry")
-    with run_server(serve_project(project)) as address:
+    with serve_answers(project.answer) as address:
         variables = {"GITLAB_CI": "true", "CI_API_V4_URL": f"{address}/api/v4"}
         for name, text in (variables | {"CI_PROJECT_ID": "7", "CI_JOB_TOKEN": "job"}).items():
             monkeypatch.setenv(name, text)

@@ -6,7 +6,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.support.checkouts import ROOT, Checkout, make_checkout
+from tests.support.checkouts import ROOT, make_checkout
 from tests.support.workflows.runner import Hosting, Job
 
 from plumbline.contract.errors import PlumblineError
@@ -62,18 +62,13 @@ def test_the_changelog_has_the_version_of_this_checkout() -> None:
 def hosting(tmp_path_factory: pytest.TempPathFactory) -> Hosting:
     origin = make_checkout(tmp_path_factory.mktemp("origin"))
     (origin.path / "CHANGELOG.md").write_text(CHANGELOG)
-    commit(origin, "a version")
+    origin.commit("a version")
     return Hosting(origin, tmp_path_factory.mktemp("hosting"))
-
-
-def commit(origin: Checkout, why: str) -> None:
-    origin.run("git", "add", "-A")
-    origin.run("git", "commit", "-qm", why)
 
 
 def pass_tests(hosting: Hosting) -> None:
     """Let the workflow ci have passed on the last commit."""
-    head = hosting.origin.run("git", "rev-parse", "HEAD").stdout.strip()
+    head = hosting.origin.head
     (hosting.hub / "passed").write_text(head)
 
 
@@ -113,7 +108,7 @@ def test_a_tag_beside_main_is_refused(hosting: Hosting, tmp_path: Path) -> None:
     pass_tests(hosting)
     origin.run("git", "switch", "-qc", "aside")
     (origin.path / "extra.txt").write_text("a commit that nobody reviewed\n")
-    commit(origin, "aside")
+    origin.commit("aside")
     pass_tests(hosting)
     try:
         jobs = push_tag(hosting, "v0.1.0")

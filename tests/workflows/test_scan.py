@@ -5,12 +5,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from tests.support.checkouts import ROOT
+from tests.support.loopback import Answer, Request, serve_answers
 
 LOCK = f"six==1.17.0 --hash=sha256:{'0' * 64}\n"
 SECRET = f'key = "AKIA{"IOSFODNN7EXAMPLX"}"\n'
@@ -21,22 +20,15 @@ FLAW = {"id": "PYSEC-1", "affected": [{"package": PACKAGE, "ranges": [RANGE]}]}
 NOWHERE = "http://127.0.0.1:9/"
 
 
-class Database(BaseHTTPRequestHandler):
-    """OSV's protocol: six 1.17.0 has a flaw at /flawed, and none elsewhere."""
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(json.dumps({"vulns": [FLAW]} if self.path == "/flawed" else {}).encode())
-
-
 @pytest.fixture(scope="module")
 def database() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Database) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    """OSV's protocol: six 1.17.0 has a flaw at /flawed, and none elsewhere."""
+
+    def answer(request: Request) -> Answer:
+        return Answer(json.dumps({"vulns": [FLAW]} if request.path == "/flawed" else {}).encode())
+
+    with serve_answers(answer) as address:
+        yield address
 
 
 def scan(folder: Path, text: str, allowed: str, osv_url: str, *reports: str) -> tuple[int, str]:

@@ -27,7 +27,7 @@ def test_the_commit_of_main_is_submitted_in_a_whole_clone(hosting: Hosting) -> N
     jobs = hosting.run("retrain")
     assert {name: job.result for name, job in jobs.items()} == SUBMITTED
     folder, commit, script = (hosting.folder / "queue").read_text().split()
-    assert commit == hosting.origin.run("git", "rev-parse", "HEAD").stdout.strip()
+    assert commit == hosting.origin.head
     assert (Path(folder) / script).is_file()
     assert not (Path(folder) / ".git/shallow").exists()  # the report needs the champion's commit
 

@@ -4,7 +4,7 @@ import re
 
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT
-from tests.support.workflows.expressions import fill, holds
+from tests.support.workflows.github_parser import fill, holds
 
 FOLDER = ROOT / ".github"
 INSTALLS = r"setup|make (?!keep-registry)"

@@ -26,7 +26,7 @@ def template(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 def registered(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """That registry for this process alone: its own databases, the same packages."""
     lines = Lines(tmp_path_factory.mktemp("lines"))
-    copy_databases(template / "mlruns", lines.folder / "mlruns")
+    copy_databases(template / "mlruns", lines.path / "mlruns")
     return lines
 
 
@@ -34,7 +34,7 @@ def registered(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Line
 def lines(registered: Lines, template: Path) -> Lines:
     """That registry, with version 1 as champion and no canary that was returned."""
     if "return" in [entry.action for entry in read_history(registered)]:
-        copy_databases(template / "mlruns", registered.folder / "mlruns")
+        copy_databases(template / "mlruns", registered.path / "mlruns")
     registered.champion("1")
     return registered
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.checkouts import get_clean_environment
+from tests.support.checkouts import Checkout, get_clean_environment
 from tests.support.evidence import leave_line
 
 from plumbline.contract.params import Params
@@ -31,16 +31,16 @@ READY_S, PATIENCE_S = 600, 600  # the machine may have much else to do
 class Lines:
     """The registry `line`: versions 1 to 3 and a moody one; 1 is champion at first."""
 
-    folder: Path
+    path: Path
 
     @property
     def environment(self) -> dict[str, str]:
         """What a process needs to use it."""
         kept = get_clean_environment()
-        store = f"sqlite:///{self.folder}/mlruns/mlflow.db"
+        store = f"sqlite:///{self.path}/mlruns/mlflow.db"
         return kept | {
             "MLFLOW_TRACKING_URI": store,
-            "PLUMBLINE_CACHE": str(self.folder / "cache"),
+            "PLUMBLINE_CACHE": str(self.path / "cache"),
             "COLUMNS": "160",
         }
 
@@ -48,7 +48,7 @@ class Lines:
     def here(self) -> Iterator[None]:
         """This process uses it while the block runs."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(self.folder)
+            patch.chdir(self.path)
             for key in ("MLFLOW_TRACKING_URI", "PLUMBLINE_CACHE"):
                 patch.setenv(key, self.environment[key])
             yield
@@ -127,7 +127,7 @@ class Server:
 
 @contextmanager
 def serving(
-    lines: Lines,
+    lines: Lines | Checkout,
     *options: str,
     uri: str = "models:/line@champion",
     ready: bool = True,
@@ -138,12 +138,12 @@ def serving(
     free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     free.bind(("127.0.0.1", 0))
     port = free.getsockname()[1]
-    log = lines.folder / f"serve-{port}.log"
+    log = lines.path / f"serve-{port}.log"
     program = Path(sys.executable).with_name("plumbline")
     with log.open("w") as written:
         process = subprocess.Popen(
             [program, "serve", uri, "--port", str(port), *options],
-            cwd=lines.folder,
+            cwd=lines.path,
             env=lines.environment | environment,
             stdout=written,
             stderr=written,

@@ -1,12 +1,12 @@
-"""Clients that send requests to a server without a pause while something else happens to it."""
+"""Clients that send requests to a server without a pause, and a look at its processes."""
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
 import httpx2
+import psutil
 from tests.support.serving.lines import SLOPES, Lines, Server
 
 from plumbline.registry import promotion
@@ -75,12 +75,29 @@ def read_history(lines: Lines) -> list[Entry]:
 
 def list_workers(pid: int) -> list[str]:
     """The workers of a server: its children that are not a resource tracker."""
-    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [child for child in found if b"spawn_main" in _read_command(child)]
+    found = []
+    for child in psutil.Process(pid).children():
+        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
+            if any("spawn_main" in word for word in child.cmdline()):
+                found.append(str(child.pid))
+    return found
 
 
-def _read_command(pid: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
-        return b""
+class Watch:
+    """Watches the processes of a server: they must stay the same and not grow."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._processes = self._find()
+        self._worker = max(self._processes, key=lambda process: process.memory_info().rss)
+        self._rss, self._files = self._worker.memory_info().rss, self._worker.num_fds()
+
+    def check(self, mib: float) -> None:
+        """Check that the processes are the same, without new open files and `mib` MiB of growth."""
+        assert self._find() == self._processes
+        self._server.wait(lambda: self._worker.num_fds() <= self._files + 2)
+        grown = (self._worker.memory_info().rss - self._rss) / (1 << 20)
+        assert grown <= mib, f"{grown:.1f} MiB more memory"
+
+    def _find(self) -> set[psutil.Process]:
+        return set(psutil.Process(self._server.process.pid).children(recursive=True))

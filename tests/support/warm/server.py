@@ -26,7 +26,6 @@ import tempfile
 import threading
 import types
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -160,7 +159,8 @@ def become(request: dict[str, Any]) -> None:
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
     tempfile.tempdir = None  # TMPDIR may be another one
-    reseed()
+    random.seed()  # each process draws other numbers, as fresh interpreters do
+    sys.modules["numpy"].random.seed()
     sys.executable = request["executable"]  # as a rule, its own programs start fast as well
     options = request["options"]
     is_isolated, is_safe = "-I" in options, "-I" in options or "-P" in options
@@ -186,19 +186,6 @@ def become(request: dict[str, Any]) -> None:
         exec(compile(what, "<string>", "exec"), main.__dict__)  # noqa: S102  what -c does
     else:
         runpy.run_path(what, run_name="__main__")
-
-
-def reseed() -> None:
-    """Two processes of the same server draw different random numbers, as fresh interpreters do."""
-    random.seed()
-    sys.modules["numpy"].random.seed()
-
-
-def load_libraries(names: Sequence[str]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for name in names:
-            importlib.import_module(name)
 
 
 def keep_operators() -> None:
@@ -240,7 +227,10 @@ def keep_blank_store(blank: Path) -> None:
 def main() -> None:
     listener, kind = socket.socket(fileno=int(sys.argv[1])), sys.argv[2]
     gc.disable()  # a look for garbage at each step would take a quarter of the time
-    load_libraries(ISOLATED_LIBRARIES if kind == "isolated" else LIBRARIES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in ISOLATED_LIBRARIES if kind == "isolated" else LIBRARIES:
+            importlib.import_module(name)
     if kind == "all":
         keep_operators()
         keep_blank_store(Path("blank.db").absolute())

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from ruamel.yaml import YAML
 from tests.support.checkouts import ROOT, Checkout, warm_commands
-from tests.support.workflows.expressions import fill, holds
+from tests.support.workflows.github_parser import fill, holds
 
 HUB = ROOT / "tests/support/workflows/hub.py"
 EVENT = {
@@ -79,7 +80,7 @@ class Hosting:
     ) -> dict[str, Job]:
         """Run a workflow from the origin's last commit; its jobs by name, in the order they ran."""
         self.runs += 1
-        sha = self.origin.run("git", "rev-parse", "HEAD").stdout.strip()
+        sha = self.origin.head
         told = EVENT | {"sha": sha, "run_id": str(self.runs), "run_number": self.runs} | event
         return Run(self, name, inputs or {}, told).jobs()
 
@@ -256,6 +257,17 @@ def name_candidate(line: Checkout, candidate: str) -> None:
     text = re.sub(r"(?ms)^candidates:\n.*?(?=^training)", only, params.read_text())
     params.write_text(text.replace("candidates: [closed]", "candidates: [only]"))
     line.run("git", "commit", "-qam", "one candidate")
+
+
+def write_requests(folder: Path, day: int, low: float, num_rows: int = 300) -> None:
+    """A day's log of requests to version 1 of the line, as the server writes it."""
+    folder.mkdir(exist_ok=True)
+    x = [low + (row + day / 10) / 301 * (1 - low) for row in range(num_rows)]
+    at = pd.Timestamp.now(tz="UTC")
+    about = {"at": at, "model": "line", "version": "1", "side": "champion", "ms": 1.0}
+    pd.DataFrame({"input.x": x, "output.y": [2 * one + 1 for one in x]}).assign(**about).to_parquet(
+        folder / f"requests-{at:%Y%m%dT%H%M%S}-1-{day}.parquet"
+    )
 
 
 def parsed_outputs(text: str) -> dict[str, str]:

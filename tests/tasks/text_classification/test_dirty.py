@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from tests.support.development import DATA
+from tests.support.checkouts import DATA
 from tests.support.dirty_texts import read_checks, run_stages
 
 DIRTY = DATA / "dirty"

@@ -8,8 +8,8 @@ from typing import get_args
 
 import pandas as pd
 import pytest
-from tests.support.batches import store_table
 from tests.support.dirty_texts import make_values
+from tests.support.example_rows import store_table
 
 from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.data.label_sets import split_labels

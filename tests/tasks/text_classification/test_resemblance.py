@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pandas as pd
 import pytest
-from tests.support.batches import list_findings, store_table
+from tests.support.example_rows import store_table
 
 from plumbline.statistics import ngrams
 from plumbline.tasks.text_classification.expectations.duplicates import find_near_leaks
@@ -46,7 +46,8 @@ def divide(texts: list[str], seed: int) -> pd.DataFrame:
 
 def find_findings(rows: pd.DataFrame, split: str) -> pd.Series:
     findings = find_near_leaks(store_table(rows), split, BEFORE[split])
-    return list_findings(findings, rows)
+    found = [findings.get(row) for row in range(len(rows))]
+    return pd.Series(found, index=rows.index, dtype=object)
 
 
 @pytest.mark.parametrize("split", BEFORE)
