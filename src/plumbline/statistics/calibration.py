@@ -66,10 +66,8 @@ def measure_calibration(
     drawn = np.random.default_rng(0).binomial(num_rows, shares, (NUM_RESAMPLES, NUM_BINS))
     errors = np.abs(stated - drawn).sum(axis=1) / len(hits)
     biases = np.abs((stated - drawn).sum(axis=1)) / len(hits)
-    highest, highest_bias = np.quantile([errors, biases], 1 - DISPROOF_LEVEL / 2, axis=1)
-    return CalibrationFinding(
-        error, max(limit, float(highest)), bias, max(limit, float(highest_bias))
-    )
+    highest = np.maximum(limit, np.quantile([errors, biases], 1 - DISPROOF_LEVEL / 2, axis=1))
+    return CalibrationFinding(error, float(highest[0]), bias, float(highest[1]))
 
 
 def _sum_bins(confidence: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -42,14 +42,8 @@ def measure_error_ordering(
     if 0 < num_errors < errors.size:
         auroc, auroc_interval = estimate_auroc(uncertainty, errors, confidence)
         highest = estimate_auroc(uncertainty, errors, DISPROOF_CONFIDENCE)[1].high
-    return ErrorOrdering(
-        num_rows=errors.size,
-        num_errors=num_errors,
-        num_values=np.unique(uncertainty).size,
-        auroc=auroc,
-        auroc_interval=auroc_interval,
-        auroc_highest=highest,
-    )
+    num_values = np.unique(uncertainty).size
+    return ErrorOrdering(errors.size, num_errors, num_values, auroc, auroc_interval, highest)
 
 
 def estimate_auroc(

@@ -25,10 +25,7 @@ class Interval(NamedTuple):
 
 
 def compute_proportion_interval(
-    num_hits: int,
-    num_rows: int,
-    confidence: float,
-    method: Literal["wilson", "exact"] = "wilson",
+    num_hits: int, num_rows: int, confidence: float, method: Literal["wilson", "exact"] = "wilson"
 ) -> Interval:
     """Compute Wilson's score interval of a share (1927), or Clopper and Pearson's exact one (1934).
 

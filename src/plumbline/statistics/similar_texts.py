@@ -46,11 +46,16 @@ def find_twins(
     if not checked:
         return {}
     grams = _put_rarest_first(count_grams(checked, list_parts))
+    sizes = np.diff(grams.matrix.indptr)
+    order = np.argsort(sizes, kind="stable")
+    first = _keep_first_grams(grams.matrix, sizes, similarity)[order]
+    by_size = Grams(grams.matrix[order], grams.codes)
     twins: dict[int, Twin] = {}
     for _, chunk in cut_texts(known):
-        for number, place, score in _find_pairs(grams, count_grams(chunk, list_parts), similarity):
-            if chunk[place] != checked[number]:
-                twin = Twin(score, chunk[place])
+        listed = count_grams(chunk, list_parts)
+        for row, place, score in _find_pairs(by_size, first, listed, similarity):
+            twin, number = Twin(score, chunk[place]), int(order[row])
+            if twin.text != checked[number]:
                 twins[number] = max(twins.get(number, twin), twin)
     return twins
 
@@ -63,19 +68,25 @@ def _put_rarest_first(grams: Grams) -> Grams:
 
 
 def _find_pairs(
-    checked: Grams, known: Grams, similarity: float
+    checked: Grams, first: "csr_matrix", known: Grams, similarity: float
 ) -> Iterator[tuple[int, int, float]]:
-    """Yield the numbers of a checked and of a known text, and their similarity."""
+    """Yield the numbers of a checked and of a known text, and their similarity.
+
+    Checked texts come by size: neighbours have about the same. `first` are their rarest n-grams.
+    """
     import pandas as pd
 
     sizes, checked_sizes = np.diff(known.matrix.indptr), np.diff(checked.matrix.indptr)
     columns = pd.Index(checked.codes).get_indexer(known.codes)
     matrix = _number_columns(known.matrix, columns, len(checked.codes))
-    first = _keep_first_grams(checked.matrix, checked_sizes, similarity).T.tocsr()
     asked = _keep_first_grams(matrix, sizes, similarity)
+    order = np.argsort(sizes, kind="stable")
     for start in range(0, len(sizes), CHUNK_TEXTS):
-        shared = (asked[start : start + CHUNK_TEXTS] @ first).tocoo()
-        theirs, ours = shared.row + start, shared.col
+        rows = order[start : start + CHUNK_TEXTS]
+        ends = [similarity * sizes[rows[0]] - 1, sizes[rows[-1]] / similarity + 1]
+        low, high = np.searchsorted(checked_sizes, ends)
+        shared = (first[low:high] @ asked[rows].T.tocsr()).tocoo()
+        ours, theirs = shared.row + low, rows[shared.col]
         smaller = np.minimum(checked_sizes[ours], sizes[theirs])
         larger = np.maximum(checked_sizes[ours], sizes[theirs])
         is_possible = smaller >= similarity * larger - ROUNDING

@@ -123,9 +123,7 @@ def _list_parts(params: TextParams) -> list[SourcePart]:
 def _list_columns(params: TextParams) -> tuple[WantedColumn, ...]:
     """The wanted columns: text, label, metadata, then the one that splits divide by, if another."""
     columns = params.data.columns
-    wanted = [
-        WantedColumn(columns.text, "data.columns.text", TEXT_SYNONYMS),
-    ]
+    wanted = [WantedColumn(columns.text, "data.columns.text", TEXT_SYNONYMS)]
     for name in columns.list_labels():
         is_list = columns.label_separator is not None
         wanted.append(WantedColumn(name, "data.columns.label", LABEL_SYNONYMS, may_be_list=is_list))
