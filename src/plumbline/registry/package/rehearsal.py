@@ -173,11 +173,11 @@ def plan_batches(calls: Sequence[Call], seed: int) -> list[list[Place]]:
         kind = json.dumps([sorted(call.columns), sorted(call.params.items())])
         by_kind.setdefault(kind, []).append(places[number])
     batches = []
-    for left in by_kind.values():
-        while left:
-            size = int(rng.integers(1, MAX_BATCH, endpoint=True))
-            batches.append(left[:size])
-            left = left[size:]
+    for own in by_kind.values():
+        end = 0
+        while end < len(own):
+            start, end = end, end + int(rng.integers(1, MAX_BATCH, endpoint=True))
+            batches.append(own[start:end])
     rng.shuffle(batches)
     return batches
 

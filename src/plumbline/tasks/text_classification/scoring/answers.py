@@ -35,13 +35,18 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
     if not texts:
         raise ValueError("there is no example to answer")
     answers: dict[str, list[Any]] = {}
+    names: list[str] = []
+    parts = []  # numbers take less memory than what a predictor answers
     for start in range(0, len(texts), CHUNK_ROWS):
         chunk = list(texts[start : start + CHUNK_ROWS])
-        for name, values in predictor.predict({"text": chunk}, top_k=num_classes).items():
+        answered = dict(predictor.predict({"text": chunk}, top_k=num_classes))
+        scores = answered.pop("scores")
+        rows = [{entry["label"]: entry["score"] for entry in ranked} for ranked in scores]
+        names = names or sorted(rows[0])
+        parts.append(np.array([[row.get(name, np.nan) for name in names] for row in rows], float))
+        for name, values in answered.items():
             answers.setdefault(name, []).extend(values)
-    rows = [{entry["label"]: entry["score"] for entry in scores} for scores in answers["scores"]]
-    names = sorted(rows[0])
-    probabilities = np.array([[row.get(name, np.nan) for name in names] for row in rows], float)
+    probabilities = np.concatenate(parts)
     has_sets = "labels" in answers
     if has_sets:
         _check_probabilities(probabilities)

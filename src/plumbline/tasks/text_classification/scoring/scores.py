@@ -16,11 +16,7 @@ import pandas as pd
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
-from plumbline.tasks.text_classification.data import (
-    has_label_sets,
-    read_label_sets,
-    read_split,
-)
+from plumbline.tasks.text_classification.data import has_label_sets, read_label_sets, read_split
 from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels, mark_labels
 from plumbline.tasks.text_classification.scoring.answers import ClassAnswers, collect_answers
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
