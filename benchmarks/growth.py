@@ -12,6 +12,7 @@ import argparse
 import math
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
@@ -35,11 +36,11 @@ def main() -> None:
     sizes = parser.parse_args().rows or [10_000, 100_000, 1_000_000]
     print(f"{read_cpu_name()} ({', '.join(list_vector_units())}), {os.cpu_count()} cores\n")
     print("|", " | ".join(HEAD), "|\n" + "|---" * len(HEAD) + "|", flush=True)
-    base, before = _measure_stages(BASE_ROWS), BASE_ROWS
+    base, before = dict(_measure_stages(BASE_ROWS)), BASE_ROWS
     seconds_before: dict[str, float] = {}
     for num_rows in sorted(set(sizes)):
         seconds = {}
-        for stage, cost in _measure_stages(num_rows).items():
+        for stage, cost in _measure_stages(num_rows):
             num_more = num_rows - BASE_ROWS
             seconds[stage] = cost.cpu_seconds - base[stage].cpu_seconds
             slope = "-"
@@ -54,15 +55,13 @@ def main() -> None:
         seconds_before, before = seconds, num_rows
 
 
-def _measure_stages(num_rows: int) -> dict[str, ProcessCost]:
+def _measure_stages(num_rows: int) -> Iterator[tuple[str, ProcessCost]]:
     with open_folder("plumbline-growth-") as folder:
         _write_params(folder, num_rows)
-        costs = {}
         for stage in STAGES:
             script, *candidate = stage.split()
             command = [sys.executable, "-P", str(ROOT / "pipelines" / f"{script}.py"), *candidate]
-            costs[stage] = measure_process(command, folder, codes=(0, REFUSED))
-        return costs
+            yield stage, measure_process(command, folder, codes=(0, REFUSED))
 
 
 def _write_params(folder: Path, num_rows: int) -> None:
