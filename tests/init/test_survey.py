@@ -97,6 +97,12 @@ def test_a_file_that_cannot_be_used_is_refused_with_the_reason(tmp_path: Path) -
     assert "no reader for .xlsx" in refuse(tmp_path / "a.xlsx")
     (tmp_path / "one.csv").write_text("text\nhello there\n")
     assert "1 columns" in refuse(tmp_path / "one.csv")
+    (tmp_path / "twice.csv").write_text("text,label,text,day,x\nhello,a,there,1,2\n")
+    named = "; several columns are called 'text': rename all but one"
+    for options in (None, "text"), ("text", "label"), (None, "label"):
+        assert named in refuse(tmp_path / "twice.csv", *options)
+    (tmp_path / "pair.csv").write_text("text,label,text\nhello,a,there\n")
+    assert named in refuse(tmp_path / "pair.csv")
     (tmp_path / "none.csv").write_text("text,label\n")
     assert "no rows" in refuse(tmp_path / "none.csv")
     path = write_csv(tmp_path / "a.csv", make_rows())

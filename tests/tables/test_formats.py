@@ -69,7 +69,8 @@ def test_rows_are_numbered_by_the_line_they_begin_on(folder: Path) -> None:
         ("text,label\nhi,a\nhi,there,b\n", "a.csv", "a.csv:3: 3 cells where the header has 2"),
         ('text,label\n"a, b,x\nhi,a\n"c, d",x\n', "a.csv",
             "a.csv:2: a double quote opens a cell on this line"),
-        ("text,label\rhi,a\r", "a.csv", "bare carriage return"),
+        ("text,label\rhi,a\r", "a.csv", "a.csv:1: a bare carriage return ends lines"),
+        ('{"text": "hi"}\r{"text": "ho"}\r', "a.jsonl", "; a bare carriage return ends lines"),
         ("version https://git-lfs.github.com/spec/v1\noid sha256:0\n", "a.csv",
             "a Git LFS pointer"),
         (b"PK\x03\x04....", "a.csv", "a zip archive or spreadsheet"),
@@ -146,9 +147,9 @@ def test_the_remedy_for_a_column_can_be_pasted(folder: Path, name: str) -> None:
     assert read_source("a.csv", columns).values == [("hi", "a")]
 
 
-def test_columns_that_can_be_asked_for_have_a_name_of_their_own(folder: Path) -> None:
+def test_columns_that_can_be_asked_for_have_a_name(folder: Path) -> None:
     (folder / "a.csv").write_text("v1,v2,x,x,,\nham,hi,,,,\n")
-    assert list_columns((folder / "a.csv").open("rb"), "a.csv") == ["v1", "v2"]
+    assert list_columns((folder / "a.csv").open("rb"), "a.csv") == ["v1", "v2", "x", "x"]
 
 
 def test_columns_that_are_not_read_are_named(folder: Path) -> None:

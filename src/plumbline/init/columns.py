@@ -88,6 +88,7 @@ class FileColumns:
     path: Path
     rows: list[SourceRow]
     profiles: dict[str, ColumnProfile]  # by name, in the file's order
+    hint: str  # which columns cannot be chosen, as they have one name; empty for none
 
     @property
     def num_rows(self) -> int:
@@ -113,14 +114,17 @@ def read_columns(path: Path) -> FileColumns:
     """Read the first rows of a file; raises DataError where it cannot be used."""
     if path.is_dir():
         raise DataError(f"{path}: a folder; name a file of texts and labels, such as one in it")
-    header = formats.list_columns(formats.open_file(path), path.name)
+    counts = Counter(formats.list_columns(formats.open_file(path), path.name))
+    header = [name for name, count in counts.items() if count == 1]
+    twice = [name for name, count in counts.items() if count > 1]
+    hint = "".join(f"; several columns are called {name!r}: rename all but one" for name in twice)
     if len(header) < 2:
         raise DataError(
             f"{path}: {len(header)} columns with one value a row, expected a text and a label in "
-            "each row, and their names in the first line"
+            f"each row, and their names in the first line{hint}"
         )
     rows = _read_rows(path, header)
-    return FileColumns(path, rows, _count_columns(header, rows))
+    return FileColumns(path, rows, _count_columns(header, rows), hint)
 
 
 def guess_label(columns: FileColumns, text: str | None) -> str | None:

@@ -63,14 +63,11 @@ def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
 
 
 def _check_is_free(folder: Path) -> None:
-    if folder.is_dir():
-        present = sorted(path.name for path in folder.iterdir())
-        if present:
-            raise PlumblineError(
-                f"{folder}: not empty (found {', '.join(present[:3])}); name a new folder"
-            )
-    elif folder.exists():
+    if folder.is_file():
         raise PlumblineError(f"{folder}: a file; name a new folder")
+    present = ", ".join(sorted(path.name for path in folder.glob("*"))[:3])
+    if present:
+        raise PlumblineError(f"{folder}: not empty (found {present}); name a new folder")
 
 
 def _check_task(name: str) -> None:

@@ -33,12 +33,10 @@ MEANINGS = {
 WORD = re.compile(r"\w+|[^\w\s]")
 NUM_CHECKED = 2000  # texts whose language is looked at
 MAX_CHECKED = 2000  # characters of each, so that no single one decides
-FUNCTION_WORDS = frozenset(
-    [
-        *("the", "a", "an", "and", "or", "of", "to", "in", "on", "for", "is", "are", "was", "i"),
-        *("you", "it", "my", "your", "this", "that", "not", "with", "have", "be", "do", "can"),
-    ]
-)
+FUNCTION_WORDS = frozenset((
+    "the", "a", "an", "and", "or", "of", "to", "in", "on", "for", "is", "are", "was", "i", "you",
+    "it", "my", "your", "this", "that", "not", "with", "have", "be", "do", "can",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def _choose_columns(
 
 def _require_column(columns: FileColumns, name: str, option: str) -> str:
     if name not in columns.profiles:
-        present = ", ".join(columns.profiles)
+        present = ", ".join(columns.profiles) + columns.hint
         raise DataError(f"{columns.path}: {option} {name}: no such column; found: {present}")
     if columns.profiles[name].num_filled == 0:
         raise DataError(
@@ -150,7 +148,7 @@ def _refuse_to_guess(columns: FileColumns, unclear: dict[str, list[str]]) -> NoR
         shown = columns.describe(possible or columns.profiles)
         problem = "several columns can be" if possible else "no column can be"
         parts.append(f"{problem} the {role} ({MEANINGS[role]}):\n  {shown}\n{NAMING[role]}")
-    raise DataError(f"{columns.path}: " + "\n".join(parts))
+    raise DataError(f"{columns.path}: " + "\n".join(parts) + columns.hint)
 
 
 def _check_header(path: Path, label: ColumnProfile) -> None:

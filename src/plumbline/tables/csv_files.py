@@ -10,7 +10,7 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Record, TextTable
 from plumbline.tables.jsonl_files import refuse_json
-from plumbline.tables.text_lines import MAX_LINE, DecodedLines
+from plumbline.tables.text_lines import LINE_ENDS, MAX_LINE, DecodedLines
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 DECLARED = re.compile(r'"?sep=(.)"?', re.IGNORECASE)  # the first line that spreadsheets write
@@ -178,10 +178,7 @@ def _parse_sample(lines: list[str], delimiter: str, *, skips_blanks: bool) -> li
 
 def _explain_error(error: csv.Error, name: str, begin: int, end: int) -> str:
     if "new-line character" in str(error):
-        return (
-            f"{name}:{begin}: a bare carriage return outside quotes; "
-            "save the file with Unix or Windows line ends"
-        )
+        return f"{name}:{begin}: {LINE_ENDS}"
     return (
         f"{name}:{begin}: a double quote opens a cell on this line and is not closed correctly "
         f"(noticed on line {end}: {error}); close it, or double a quote that is part of the text"

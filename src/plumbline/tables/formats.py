@@ -53,14 +53,10 @@ def read_rows(file: IO[bytes], name: str, request: ReadRequest) -> Iterator[Sour
 
 
 def list_columns(file: IO[bytes], name: str) -> list[str]:
-    """Return the names of the columns that hold single values or lists of texts, in their order.
-
-    What has no name, or the name of another column, cannot be asked for.
-    """
+    """Return the names of the columns that hold single values or lists of texts, in their order."""
     with file:
         table = open_table(file, name)
-    names = table.flat_columns
-    return [column for column in names if column.strip() and names.count(column) == 1]
+    return [column for column in table.flat_columns if column.strip()]
 
 
 def open_file(path: Path) -> IO[bytes]:

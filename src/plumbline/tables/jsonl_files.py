@@ -10,7 +10,7 @@ from typing import Any
 from plumbline.contract.errors import DataError
 from plumbline.tables.batches import Record, TextTable
 from plumbline.tables.records import CHUNK_CHARS, CHUNK_ROWS
-from plumbline.tables.text_lines import DecodedLines
+from plumbline.tables.text_lines import LINE_ENDS, DecodedLines
 
 ARRAY_REMEDY = "an array has to become one object on each line: jq -c '.[]' data.json > data.jsonl"
 
@@ -120,4 +120,6 @@ def _parse_object(line: str, place: str) -> dict[str, Any]:
     message = f"{place}: not a JSON object on one line ({reason})"
     if line.lstrip().startswith("["):
         message += f"; {ARRAY_REMEDY}"
+    elif "}\r" in line.strip():
+        message += f"; {LINE_ENDS}"
     raise DataError(message)

@@ -9,6 +9,7 @@ from plumbline.contract.errors import DataError
 MAX_LINE = 16 * 2**20  # characters
 # Bytes do not say which 8-bit or East Asian encoding they are: a wrong one gives wrong letters.
 CONVERT = "convert the file from the encoding that it was written in (iconv -f ENCODING -t UTF-8)"
+LINE_ENDS = "a bare carriage return ends lines; convert them: tr '\\r' '\\n' < OLD > NEW"
 HEAD_BYTES = 200
 SAMPLE_BYTES = 2**16
 BYTE_ORDER_MARKS = {  # but that of UTF-8; the longer ones first
@@ -63,7 +64,7 @@ class DecodedLines:
         if len(line) >= MAX_LINE:
             raise DataError(
                 f"{self.name}:{self.number}: a line of more than {MAX_LINE // 2**20} MiB; "
-                "is it a text file?"
+                "is it a text file with Unix or Windows line ends?"
             )
         if self.number == 1:
             line = line.removeprefix("\ufeff")
