@@ -243,7 +243,7 @@ def test_a_window_that_is_stable_again_ends_it() -> None:
     )
 
 
-@pytest.mark.parametrize("symbols", [["gpt", "claude", "llama", "qwen"], [1, 2, 3, 4]])
+@pytest.mark.parametrize("symbols", [["gpt", "claude", None, "7"], [1, 2, 3, 4], [*"1234"]])
 def test_arrays_of_text_and_of_few_whole_numbers_are_compared_as_words(symbols: list) -> None:
     random = np.random.default_rng(5)
 
@@ -278,5 +278,9 @@ def test_arrays_are_compared_by_mean_spread_and_length_also_where_they_are_logge
         "input.signal standard deviation"
     }
     assert "input.signal length" in seen(signals(300, length=60))
+    assert seen([[*map(str, one)] for one in signals(300, mean=0.2)]) == {"input.signal mean"}
+    gaps = [[None, *one[:-1]] for one in signals(300)]
+    assert seen(gaps) == {"input.signal mean", "input.signal standard deviation"}  # missing
+    assert "input.signal length" in seen([[None, *one] for one in signals(300, length=60)])
     odd = [*signals(297), "no array", None, []]
     assert seen(odd) == set()

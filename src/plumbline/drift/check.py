@@ -2,7 +2,7 @@
 
 import hashlib
 from dataclasses import asdict
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from plumbline import bundle
@@ -39,7 +39,7 @@ def check_drift(
     if record and log:
         history = promotion.read_history(champion.name)
         since = decision.find_last_check(history, champion.version, log)
-    read_at = decision.get_utc_time()  # what is logged from now on is of the next window
+    read_at = datetime.now(UTC)  # what is logged from now on is of the next window
     rows = window.load_current(current, champion, MAX_WINDOW_ROWS, since)
     rows = _name_label(rows, label, current, champion)
     answer = window.OUTPUT + bundle.read_signature(champion.folder).outputs[0].name
@@ -90,7 +90,7 @@ def _record_outcome(
     if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
         reason = f"{outcome.reason}; training was already requested for these rows"
         return DriftOutcome("watch", reason)
-    now = decision.get_utc_time()
+    now = datetime.now(UTC)
     overall = decision.judge_over_time(outcome, history, champion.version, log, limits, now)
     if overall.verdict == "drift":
         promotion.record_finding(name, "retrain", *subject, overall.reason)

@@ -6,7 +6,7 @@ The journal keeps the result of every check, so that the checks of all machines 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Literal
 
 from plumbline.contract.params import Drift
@@ -91,11 +91,6 @@ def find_last_check(history: Sequence[Entry], version: str, log: str) -> datetim
     """
     checks = _list_checks(history, version, log)
     return checks[-1][1] if checks else None
-
-
-def get_utc_time() -> datetime:
-    """The current time, as in the journal's entries."""
-    return datetime.now(UTC)
 
 
 def _list_checks(

@@ -5,10 +5,9 @@ The journal says when that was, so that the trainings of all machines count.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from plumbline.contract.params import Params
-from plumbline.drift.decision import get_utc_time
 from plumbline.registry import promotion
 from plumbline.registry.journal import START, Entry
 
@@ -32,7 +31,7 @@ def check_due(params: Params, *, record: bool) -> DueTraining:
     every_days = params.drift.retrain.every_days
     if every_days is None:
         return DueTraining(False, f"params.yaml has no {KEY}")
-    due = judge_due(promotion.read_history(name), every_days, get_utc_time())
+    due = judge_due(promotion.read_history(name), every_days, datetime.now(UTC))
     if due.is_due and record:
         promotion.record_finding(name, "retrain", "", "", due.last, due.reason)
     return due
@@ -47,13 +46,9 @@ def judge_due(history: Sequence[Entry], every_days: int, now: datetime) -> DueTr
     if not trainings:
         return DueTraining(True, "the journal has no training")
     last = trainings[-1]
-    day = _find_day(last)
+    day = datetime.fromisoformat(last.at).astimezone(UTC).date()
     due_on = day + timedelta(days=every_days)
     counted = f"the last training is of {day} (journal entry {last.number}), {KEY} is {every_days}"
     if now.date() < due_on:
         return DueTraining(False, f"{counted}: due on {due_on}", last.seal)
     return DueTraining(True, counted, last.seal)
-
-
-def _find_day(entry: Entry) -> date:
-    return datetime.fromisoformat(entry.at).astimezone(UTC).date()
