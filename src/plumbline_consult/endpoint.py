@@ -6,6 +6,7 @@ from dataclasses import replace
 import httpx2
 
 from plumbline.contract.errors import ParamsError
+from plumbline.sources.http_download import build_tls_context
 from plumbline_consult.agents import AgentEntry
 from plumbline_consult.chat_protocol import (
     AgentError,
@@ -40,7 +41,9 @@ class EndpointClient:
             headers["authorization"] = f"Bearer {self._key}"
         limits = httpx2.Limits(max_connections=agent.max_parallel)
         try:
-            self._client = httpx2.AsyncClient(headers=headers, limits=limits, timeout=None)
+            self._client = httpx2.AsyncClient(
+                headers=headers, limits=limits, timeout=None, verify=build_tls_context()
+            )
         except (ImportError, ValueError, httpx2.InvalidURL) as error:  # SOCKS without its package
             raise ParamsError(
                 f"agents.{name}: the proxy in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY cannot be used "
@@ -56,8 +59,7 @@ class EndpointClient:
             async with self._client.stream("POST", self._url, content=body) as response:
                 return await self._read(response, messages)
         except httpx2.ConnectError as error:
-            reason = clean_text(str(error))
-            message = f"unreachable: no connection to base_url ({reason})"
+            message = f"unreachable: no connection to base_url ({clean_text(str(error))})"
             raise AgentError("unavailable", message, may_retry=True) from None
         except httpx2.TransportError:
             message = "the connection ended before the response was complete"
@@ -72,12 +74,10 @@ class EndpointClient:
     async def _read(self, response: httpx2.Response, messages: Messages) -> Reply:
         status = response.status_code
         if status == 200:
-            raw = await _read_body(response, MAX_BODY)
-            reply = parse_reply(raw, messages)
+            reply = parse_reply(await _read_body(response, MAX_BODY), messages)
             return replace(reply, text=self._hide_key(reply.text))  # it is recorded and printed
         if 300 <= status < 400:
-            message = f"HTTP {status}: redirect; write the final address in base_url"
-            raise AgentError("protocol", message)
+            raise AgentError("protocol", f"HTTP {status}: redirect; write its address in base_url")
         raise AgentError(
             _name_reason(status),
             await self._describe_status(response),

@@ -88,7 +88,7 @@ def test_a_request_has_the_prompt_the_key_and_the_options(chat: ChatServer) -> N
         ('raw {"choices": [7]}', "protocol", False, "choices[0].message.content"),
         ('raw {"choices": [{"message": {"content": null}}]}', "protocol", False, "no text"),
         ("giant", "protocol", False, "more than 1,000,000 bytes"),
-        ("redirect http://127.0.0.1:9/v1", "protocol", False, "redirect; write the final"),
+        ("redirect http://127.0.0.1:9/v1", "protocol", False, "redirect; write its address"),
     ],
 )
 def test_a_server_that_misbehaves(
@@ -193,3 +193,9 @@ def test_retry_after_is_the_least_that_is_waited(chat: ChatServer) -> None:
     outcome = ask(chat, "status 429 1", "say 42")
     assert outcome.answer == "42"
     assert outcome.seconds >= 1.0
+
+
+def test_a_missing_file_of_certificates_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "missing")
+    with pytest.raises(ParamsError, match="SSL_CERT_FILE: missing: no certificates"):
+        EndpointClient("one", build_agent("https://127.0.0.1:1/v1"))

@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import io
+import socket
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -319,6 +320,33 @@ def test_it_asks_once_for_what_is_not_there(address: str, first: list[Answer]) -
     with pytest.raises(DataError, match="the server answered 404"):
         http_download.download_pinned(address, address, SHA256)
     assert len(first) == 1
+
+
+def test_it_asks_once_for_a_host_that_no_name_server_knows(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def find_no_host(name: str, *_: object) -> None:
+        asked.append(name)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", find_no_host)
+    with pytest.raises(DataError, match=r"fetched \(.*not known"):
+        http_download.download_pinned("http://misspelt/a.csv", address, SHA256)
+    assert asked == ["misspelt"]
+
+
+@pytest.mark.parametrize("content", [None, "no certificates"])
+def test_a_file_without_certificates_is_named(
+    content: str | None, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Path("ca_file")
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    if content:
+        file.write_text(content)
+    with pytest.raises(ParamsError, match="SSL_CERT_FILE: ca_file: no certificates"):
+        http_download.download_pinned(address, address, SHA256)
 
 
 def test_a_proxy_that_cannot_be_used_is_named(

@@ -4,17 +4,9 @@ import os
 import re
 
 SQL_DIALECTS = (
-    "sqlite",
-    "postgresql",
-    "mysql",
-    "mariadb",
-    "mssql",
-    "oracle",
-    "duckdb",
-    "snowflake",
-    "bigquery",
-    "redshift",
-)
+    "sqlite", "postgresql", "mysql", "mariadb", "mssql", "oracle", "duckdb", "snowflake",
+    "bigquery", "redshift",
+)  # fmt: skip
 CHAIN = re.compile(r"::(?=[\w+.-]+(?:://|::))")  # of fsspec
 PASSWORD = re.compile(r"[^/:@]*:(?!\d*(?:[/?]|$))")  # a name and a colon, which is before no port
 # What is before the last @ of a host, or, where a password has a slash in it, before the first @.
@@ -39,11 +31,9 @@ def find_local_path(address: str) -> str | None:
     """Return the normalised path (or pattern) of a source on this machine; None for any other."""
     scheme = get_scheme(address)
     rest = address.removeprefix(f"{scheme}://")
-    if not scheme:
-        return os.path.normpath(rest)
     if get_dialect(address) == "sqlite":
         return os.path.normpath(ANY_QUERY.split(rest.removeprefix("/"))[0])
-    if scheme == "file" or (scheme == "hf" and rest.startswith((".", "/"))):
+    if scheme in ("", "file") or (scheme == "hf" and rest.startswith((".", "/"))):
         return os.path.normpath(rest)
     return None
 

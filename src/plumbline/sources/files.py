@@ -111,9 +111,7 @@ def _explain_no_match(pattern: str) -> str:
     path = Path(pattern)
     if path.is_dir():
         return f"{pattern}: a folder; name the files in it, such as {pattern}/*.csv"
-    siblings = []
-    if path.parent.is_dir():
-        siblings = [other.name for other in path.parent.iterdir()]
+    siblings = [other.name for other in path.parent.glob("*")]
     hint = suggest_nearest(path.name, siblings)
     if not hint:
         listed = ", ".join(sorted(siblings)[:NUM_SIBLINGS])

@@ -1,6 +1,9 @@
 """A file at an http(s) address: downloaded once, and used only if its digest is pinned."""
 
 import hashlib
+import os
+import socket
+import ssl
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -71,6 +74,19 @@ def forget_download(sha256: str | None) -> None:
         (layout.DOWNLOADS / sha256).unlink(missing_ok=True)
 
 
+def build_tls_context() -> ssl.SSLContext:
+    """Read the certificates that servers are checked by; ParamsError where there are none."""
+    import httpx2
+
+    try:
+        return httpx2.create_ssl_context()
+    except OSError as error:
+        raise ParamsError(
+            f"SSL_CERT_FILE: {os.environ.get('SSL_CERT_FILE')}: no certificates can be read "
+            f"({error.strerror}); name a file that has them in PEM format, or unset the variable"
+        ) from None
+
+
 def _download(url: str, shown: str, path: Path) -> str:
     """Stream `url` into `path`, again where a connection ended, and return its SHA-256."""
     for pause in PAUSES_S:
@@ -100,9 +116,10 @@ def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> "Ite
     import httpx2
 
     asked = {"Accept-Encoding": "identity"} | headers
+    tls = build_tls_context()
     try:
         with httpx2.stream(
-            "GET", url, headers=asked, timeout=seconds, follow_redirects=True
+            "GET", url, headers=asked, timeout=seconds, follow_redirects=True, verify=tls
         ) as response:
             response.raise_for_status()
             yield response
@@ -112,7 +129,8 @@ def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> "Ite
         reason = f"the server answered {answer.status_code} {answer.reason_phrase}"
         raise kind(f"{shown}: {reason}") from None
     except httpx2.TransportError as error:
-        raise InterruptedDownloadError(f"{shown}: cannot be fetched ({error})") from None
+        kind = DataError if _is_unknown_host(error) else InterruptedDownloadError
+        raise kind(f"{shown}: cannot be fetched ({error})") from None
     except httpx2.HTTPError as error:  # such as redirects without end
         raise DataError(f"{shown}: cannot be fetched ({error})") from None
     except (httpx2.InvalidURL, UnicodeError):  # its text may hold a part of a password
@@ -122,3 +140,10 @@ def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> "Ite
     except (ImportError, ValueError) as error:  # of a proxy with a scheme that is not supported
         reason = f"{error}; unset ALL_PROXY, or name an http:// proxy there"
         raise DataError(f"{shown}: cannot be fetched ({reason})") from None
+
+
+def _is_unknown_host(error: BaseException | None) -> bool:
+    """Whether no name server knows the host: another attempt cannot succeed."""
+    if isinstance(error, socket.gaierror):
+        return error.errno != socket.EAI_AGAIN
+    return error is not None and _is_unknown_host(error.__context__)

@@ -15,14 +15,9 @@ from plumbline.tables.class_names import list_class_names, name_class
 from plumbline.tables.columns import find_columns
 from plumbline.tables.records import ReadRequest, SourceRow
 
-SPLIT_NAMES = {
-    "train": "train",
-    "validation": "validation",
-    "valid": "validation",
-    "val": "validation",
-    "dev": "validation",
-    "test": "test",
-}
+SPLIT_NAMES = {"train": "train", "test": "test"} | dict.fromkeys(
+    ("validation", "valid", "val", "dev"), "validation"
+)
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LOOKUP_SECONDS = 10
 
@@ -72,15 +67,10 @@ def _parse_address(address: str) -> tuple[str, str | None, str | None]:
     return name, config or None, revision or None
 
 
-def _is_folder(name: str) -> bool:
-    """Whether a folder of this machine is meant, and not a data set of the hub."""
-    return name.startswith((".", "/"))
-
-
 def _open_splits(name: str, config: str | None, revision: str | None) -> Any:
     from datasets import load_dataset
 
-    is_local = _is_folder(name)
+    is_local = name.startswith((".", "/"))  # a folder of this machine, no data set of the hub
     if is_local:
         _require_files(Path(name))
     with _name_errors(f"hf://{name}"):

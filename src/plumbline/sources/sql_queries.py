@@ -118,10 +118,7 @@ def _execute(url: "URL", query: str, name: str) -> Iterator["CursorResult[Any]"]
         with create_engine(url, poolclass=NullPool).connect() as connection:
             yield connection.exec_driver_sql(query, execution_options=options)
     except (NoSuchModuleError, ImportError) as error:
-        raise DataError(
-            f"{name}: its driver is not installed ({error}); "
-            "install it in the environment of plumbline"
-        ) from None
+        raise DataError(f"{name}: its driver is not installed ({error}); install it") from None
     except SQLAlchemyError as error:
         reason = " ".join(str(getattr(error, "orig", None) or error).split())
         raise DataError(f"{name}: the query failed: {hide_secrets_in_text(reason)}") from None
