@@ -378,6 +378,7 @@ def test_data_that_were_rejected_are_why_nothing_was_evaluated() -> None:
     [
         ("[]", "missing or damaged"),
         ("[" * 100_000, "missing or damaged"),
+        (f'{{"format": {document.FORMAT}, "look": NaN}}', "missing or damaged"),
         ('{"format": 3}', "evidence format 3, this version reads"),
         (f'{{"format": {document.FORMAT}, "verdict": "promote"}}', "was edited after"),
     ],
@@ -389,8 +390,9 @@ def test_damaged_evidence_is_named_with_what_to_do(text: str, said: str) -> None
             show()
 
 
-def test_a_damaged_validation_is_named_with_what_to_do() -> None:
-    layout.VALIDATION.write_text("x")
+@pytest.mark.parametrize("text", ["x", "3", '{"checks": [{"name": "rare_labels"}]}'])
+def test_a_damaged_validation_is_named_with_what_to_do(text: str) -> None:
+    layout.VALIDATION.write_text(text)
     with pytest.raises(DataError, match=r"^reports/validation.json: .*; run `dvc repro validate`"):
         summary.print_report(Console())
 

@@ -205,7 +205,7 @@ def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str, reme
     assert not layout.MODELS.exists()
 
 
-@pytest.mark.parametrize("content", [b"", b'{"accepted": tr', b"\xff"])
+@pytest.mark.parametrize("content", [b"", b'{"a": tr', b"\xff", b"[]", b'{"checks": 3}'])
 def test_a_damaged_report_of_validation_is_named(
     accepted: tuple[Params, Task], content: bytes
 ) -> None:

@@ -11,7 +11,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.verdict import EXIT_CODES
 from plumbline.evidence import document
 from plumbline.evidence.verify import verify_evidence
-from plumbline.process.files import digest_path, read_json
+from plumbline.process.files import digest_path, read_output
 from plumbline.registry import journal_rules, promotion
 from plumbline.reporting import html, summary
 
@@ -49,7 +49,7 @@ def _describe_registered(evidence: dict[str, Any]) -> dict[str, str]:
 
     Raises EvidenceError where it registered nothing from it, or the champion is another one by now.
     """
-    done = read_json(layout.REGISTRATION) if layout.REGISTRATION.exists() else {}
+    done = read_output(layout.REGISTRATION, "register") if layout.REGISTRATION.exists() else {}
     if done.get("evidence") != digest_path(layout.EVIDENCE):
         raise EvidenceError("the last evaluation was not registered; run `dvc repro`")
     name = done["model"]

@@ -10,7 +10,7 @@ import typer
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError, explain_damage
-from plumbline.process.files import digest_path, read_json, read_json_object
+from plumbline.process.files import digest_path, read_json, read_json_object, read_output
 from plumbline.registry import local_files
 from plumbline.terminal.console import out, print_json, print_lines, print_plain
 
@@ -66,8 +66,7 @@ def show_report(
     summary.print_report(out)
     done = {}
     if layout.REGISTRATION.exists():
-        with explain_damage(layout.REGISTRATION, "run `dvc repro register`"):
-            done = read_json_object(layout.REGISTRATION)
+        done = read_output(layout.REGISTRATION, "register")
     if done.get("version") and done.get("evidence") == digest_path(layout.EVIDENCE):
         _show_next_steps(done, read_json(layout.EVIDENCE)["champion"])
 
@@ -146,5 +145,6 @@ def _quote_example() -> str:
     ((name, value),) = inputs.items()
     is_own = getattr(getattr(params, "data", None), "source", "generated") != "generated"
     if isinstance(value, str) and is_own and layout.GOLDEN.exists():
-        value = min(read_json_object(layout.GOLDEN)["inputs"][name], key=len)
+        with explain_damage(layout.GOLDEN, "run `dvc repro evaluate`"):
+            value = min(read_json_object(layout.GOLDEN)["inputs"][name], key=len)
     return shlex.quote(value if isinstance(value, str) else json.dumps(value))

@@ -15,7 +15,7 @@ from plumbline.contract.task import Task
 from plumbline.contract.trainings import list_bundles, locate_hardware
 from plumbline.evidence.changes import compare_params
 from plumbline.evidence.judge import Judgement, describe_judgement
-from plumbline.process.files import digest_path, read_json, read_json_object
+from plumbline.process.files import digest_path, read_json, read_json_object, read_output
 from plumbline.process.lineage import collect_lineage
 from plumbline.sources.shown_params import hide_secrets_in_values
 
@@ -105,6 +105,7 @@ def read_sealed_evidence() -> dict[str, Any]:
     """Read the document; EvidenceError where it is damaged, edited or of another format."""
     try:
         evidence = read_json_object(layout.EVIDENCE)
+        seal = compute_seal(evidence)
     except (OSError, ValueError) as error:
         raise EvidenceError(f"{layout.EVIDENCE}: missing or damaged ({error}); {REMEDY}") from None
     if evidence.get("format") != FORMAT:
@@ -112,7 +113,7 @@ def read_sealed_evidence() -> dict[str, Any]:
             f"{layout.EVIDENCE}: evidence format {evidence.get('format')!r}, "
             f"this version reads {FORMAT}; {REMEDY}"
         )
-    if evidence.get("seal") != compute_seal(evidence):
+    if evidence.get("seal") != seal:
         raise EvidenceError(f"{layout.EVIDENCE}: was edited after it was written; {REMEDY}")
     return evidence
 
@@ -186,7 +187,7 @@ def _describe_hardware(
     A bundle that no stage trained, as in the selftest, does not say.
     """
     paths = {candidate.name: locate_hardware(candidate.bundle) for candidate in candidates}
-    trainings = {name: read_json(path) for name, path in paths.items() if path.exists()}
+    trainings = {name: read_output(path, "train") for name, path in paths.items() if path.exists()}
     return {"evaluation": machine, "trainings": trainings}
 
 

@@ -55,11 +55,7 @@ def measure_forms(
 
 
 def compare_export(
-    name: str,
-    digest: str,
-    predictor: GuardedPredictor,
-    subjects: "Subjects",
-    task: Task[Params],
+    name: str, digest: str, predictor: GuardedPredictor, subjects: "Subjects", task: Task[Params]
 ) -> list[ExportDifference]:
     """Answer random test rows with every form of the bundle `name`, and with its weights.
 

@@ -13,11 +13,10 @@ from plumbline.contract.params import Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import Columns, Task
 from plumbline.contract.trainings import list_bundles
-from plumbline.contract.validation_report import read_validation
 from plumbline.evidence.champion import ChampionModel, load_champion
 from plumbline.evidence.document import DIGESTED_FILES, READ_BY_EVALUATE, list_all_bundles
 from plumbline.evidence.records import DataFacts
-from plumbline.process.files import digest_path
+from plumbline.process.files import digest_path, read_validation
 from plumbline.process.lineage import collect_lineage
 from plumbline.quality import runner, suite
 from plumbline.quality.manifest_check import check_manifest

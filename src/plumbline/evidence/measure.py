@@ -121,11 +121,7 @@ def measure_candidates(
 
 
 def _measure_candidate(
-    name: str,
-    params: Params,
-    task: Task[Any],
-    digests: Mapping[str, str],
-    inputs: Columns | None,
+    name: str, params: Params, task: Task[Any], digests: Mapping[str, str], inputs: Columns | None
 ) -> tuple[Candidate, Recording]:
     """Score every training of a candidate; measure latency and size of the one that ships.
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract.errors import PlumblineError
+from plumbline.contract import layout
+from plumbline.contract.errors import PlumblineError, explain_damage
 from plumbline.process.leftovers import make_aside_file
 from plumbline.process.system_errors import name_path
 
@@ -65,6 +66,21 @@ def read_json_object(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")  # noqa: TRY004  reported as any other damage
     return value
+
+
+def read_output(path: Path, stage: str) -> dict[str, Any]:
+    """Read a JSON object that a stage wrote; DataError, with how to make it again, for damage."""
+    with explain_damage(path, f"run `dvc repro {stage}`"):
+        return read_json_object(path)
+
+
+def read_validation() -> dict[str, Any]:
+    """Read reports/validation.json: whether data were accepted, and which; DataError for damage."""
+    report = read_output(layout.VALIDATION, "validate")
+    with explain_damage(layout.VALIDATION, "run `dvc repro validate`"):
+        for check in report.get("checks", []):
+            _ = check["name"], check["severity"], check["passed"]
+    return report
 
 
 def list_files(folders: Iterable[Path]) -> list[Path]:

@@ -9,7 +9,7 @@ from plumbline.contract.task import SPLITS, Columns
 from plumbline.contract.verdict import EXIT_CODES
 from plumbline.evidence.gates.remedies import list_failures, name_page
 from plumbline.evidence.withholding import NOTE, is_withheld, withhold_figures
-from plumbline.process.files import read_json, write_aside
+from plumbline.process.files import read_output, write_aside
 from plumbline.reporting.html import render_template
 from plumbline.reporting.leaderboard import build_leaderboard, describe_seeds
 from plumbline.reporting.tables import build_flip_tables, format_table, list_mistakes
@@ -26,7 +26,7 @@ def write_report(
     """
     withheld = is_withheld(evidence)
     evidence = withhold_figures(evidence)
-    source = read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
+    source = read_output(layout.SOURCE, "ingest") if layout.SOURCE.exists() else {}
     validation_page = layout.VALIDATION_PAGE.name if layout.VALIDATION_PAGE.exists() else None
     values = {
         "evidence": evidence,

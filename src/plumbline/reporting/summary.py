@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract import layout
 from plumbline.contract.errors import PlumblineError
-from plumbline.contract.validation_report import read_validation
 from plumbline.evidence.document import read_sealed_evidence
 from plumbline.evidence.gates.remedies import list_failures
 from plumbline.evidence.withholding import withhold_figures
+from plumbline.process.files import read_validation
 from plumbline.process.visible_text import show_line
 from plumbline.reporting.html import format_name, format_size, render_template
 from plumbline.reporting.leaderboard import build_leaderboard, describe_comparison, describe_seeds

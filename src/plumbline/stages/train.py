@@ -13,10 +13,16 @@ from plumbline.contract.params import Params
 from plumbline.contract.records import Learner
 from plumbline.contract.steps import announce
 from plumbline.contract.task import Task
-from plumbline.contract.validation_report import read_validation
 from plumbline.process import ranks
 from plumbline.process.dvc_lock import refuse_changed_params
-from plumbline.process.files import digest_path, publish, read_json, write_aside, write_json
+from plumbline.process.files import (
+    digest_path,
+    publish,
+    read_json,
+    read_validation,
+    write_aside,
+    write_json,
+)
 from plumbline.process.leftovers import make_aside_folder
 from plumbline.tracking.dataset_facts import describe_dataset
 from plumbline.tracking.records import FINISHED, OWN, RUNNING, RunFacts
@@ -79,8 +85,7 @@ def describe_training(
     if not prefix:
         hardware = read_json(trainings.locate_hardware(name))
         if hardware["precision"]:  # something was iterated
-            keys = ("device", "precision", "processes")
-            facts.params |= {key: hardware[key] for key in keys}
+            facts.params |= {key: hardware[key] for key in ("device", "precision", "processes")}
         facts.datasets.append(describe_dataset(task.name, "training"))
         facts.add_file(trainings.locate_curve(name))
     speed = trainings.read_speed(name)

@@ -10,7 +10,7 @@ from plumbline.contract.errors import DataError, ParamsError, RejectedError
 from plumbline.contract.params import Params
 from plumbline.contract.steps import announce
 from plumbline.contract.task import SPLITS, Task
-from plumbline.process.files import digest_path, read_json_object, write_aside, write_json
+from plumbline.process.files import digest_path, read_output, write_aside, write_json
 from plumbline.process.visible_text import show_line
 from plumbline.quality import runner, suite
 from plumbline.quality.manifest_check import check_manifest
@@ -43,7 +43,7 @@ def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     facts = RunFacts(params={"validation": params.validation.model_dump(mode="json")})
     if status == KILLED:
         return facts
-    report = read_json_object(layout.VALIDATION)
+    report = read_output(layout.VALIDATION, "validate")
     if "checks" not in report:  # it did not come that far
         return facts
     failed = [check["name"] for check in report["checks"] if not check["passed"]]
@@ -102,12 +102,7 @@ def _read_ingested() -> tuple[Manifest, dict[str, Any]]:
 
     Raises DataError where they are missing, damaged or not of one ingest.
     """
-    try:
-        source = read_json_object(layout.SOURCE)
-    except (OSError, ValueError) as error:
-        raise DataError(
-            f"{layout.SOURCE}: cannot be read ({error}); run `dvc repro ingest`"
-        ) from None
+    source = read_output(layout.SOURCE, "ingest")
     for path, key in ((layout.EXAMPLES, "digest"), (layout.MANIFEST, "manifest")):
         if source.get(key) != digest_path(path):
             raise DataError(

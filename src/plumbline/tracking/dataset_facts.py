@@ -6,7 +6,7 @@ from typing import Any
 
 from plumbline.contract import layout
 from plumbline.contract.value_types import TYPES
-from plumbline.process.files import digest_path, read_json
+from plumbline.process.files import digest_path, read_output
 from plumbline.tables.manifest_file import Manifest
 
 MAX_DIGEST = 36  # characters that every store can hold
@@ -42,5 +42,5 @@ def describe_dataset(name: str, context: str) -> dict[str, Any]:
 
 def _describe_source() -> str:
     """Say which data/source.json it was, which is among the files of the run of ingest."""
-    facts = read_json(layout.SOURCE) if layout.SOURCE.exists() else {}
+    facts = read_output(layout.SOURCE, "ingest") if layout.SOURCE.exists() else {}
     return json.dumps({"tags": {key: facts[key] for key in ("digest", "manifest") if key in facts}})

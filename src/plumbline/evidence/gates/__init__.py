@@ -80,9 +80,5 @@ def _run_gate(gate: Gate, question: GateQuestion) -> GateResult:
     if ruling.measured is not None and not math.isfinite(ruling.measured):
         ruling = Ruling("fail", f"cannot be computed: measured {ruling.measured}")
     return GateResult(
-        **vars(ruling),
-        name=gate.name,
-        question=gate.question,
-        burden=gate.burden,
-        details=details,
+        **vars(ruling), name=gate.name, question=gate.question, burden=gate.burden, details=details
     )

@@ -83,18 +83,11 @@ def _judge_test(case: Case, required: float, level: float) -> JudgedTest:
     if not num_cases:
         return JudgedTest(case, required, None, "not-applicable")
     if not case.is_sample:
-        least = _count_required(required, num_cases)
+        # Rounded down, so that among few no single one decides; at least one, if any is required.
+        least = max(math.ceil(required), math.floor(required * num_cases + ROUNDING))
         status: Status = "pass" if case.num_passed >= least else "fail"
         return JudgedTest(case, least / num_cases, None, status)
     interval = compute_proportion_interval(case.num_passed, num_cases, 1 - 2 * level, "exact")
     if required and (1 - required) ** num_cases >= level:  # the chance that none passes there
         return JudgedTest(case, required, interval, "not-applicable")
     return JudgedTest(case, required, interval, "fail" if interval.high < required else "pass")
-
-
-def _count_required(share: float, num_cases: int) -> int:
-    """Return how many cases have to pass: rounded down, so that among few no single one decides.
-
-    At least one, where any share is required.
-    """
-    return max(math.ceil(share), math.floor(share * num_cases + ROUNDING))

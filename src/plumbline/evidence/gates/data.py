@@ -32,8 +32,7 @@ def check_accepted(question: GateQuestion) -> Ruling:
             return Ruling("fail", f"{path} is not what was validated; run `dvc repro`")
     if report["suite"] != question.data.suite:
         return Ruling(
-            "fail",
-            "validation did not run all checks of params.yaml; run `dvc repro -f validate`",
+            "fail", "validation did not run all checks of params.yaml; run `dvc repro -f validate`"
         )
     blocking = [check for check in report["checks"] if check["severity"] == "blocking"]
     all_passed = all(check["passed"] is True for check in blocking)
