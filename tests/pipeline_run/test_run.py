@@ -168,3 +168,14 @@ def test_a_deleted_registry_is_no_empty_one(ran: Checkout) -> None:
     assert message in done.stderr
     database.write_bytes(kept)
     assert run(ran) == ""
+
+
+def test_force_measures_again_where_what_was_measured_is_behind_a_link(
+    ran: Checkout, tmp_path: Path
+) -> None:
+    measured = ran.path / ".plumbline/measured"
+    measured.rename(tmp_path / "elsewhere")
+    measured.symlink_to(tmp_path / "elsewhere")
+    ran.replace("params.yaml", "floor: 0.1\n", "floor: 0.2\n")
+    done = ran.run("plumbline", "run", "--force", "--single-item", "evaluate")
+    assert "takes what the last evaluation measured" not in done.stdout

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -341,10 +342,11 @@ def change_a_row(task: Task, _patch: pytest.MonkeyPatch) -> None:
     renew_manifest(task)
 
 
-def change_a_library(_task: Task, patch: pytest.MonkeyPatch) -> None:
+def change_a_library(_task: Task, patch: pytest.MonkeyPatch, origin: str = "{}") -> None:
     other = Path("site/other-1.0.dist-info/METADATA")
     other.parent.mkdir(parents=True)
     other.write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    other.with_name("direct_url.json").write_text(origin)
     patch.syspath_prepend(other.parents[1].resolve())
 
 
@@ -371,11 +373,13 @@ def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
         lambda task, _: add_bundle(task, "fair", 4),
         lambda task, _: add_bundle(task, layout.name_control("fair"), 2),
         change_a_library,
+        lambda _, patch: patch.setenv("OMP_NUM_THREADS", "77"),
+        lambda _, patch: patch.setattr(os, "sched_getaffinity", lambda _: range(77)),
         change_own_code,
         change_what_was_kept,
         change_kept_scores,
     ],
-    ids=["row", "weights", "control", "library", "code", "facts", "scores"],
+    ids=["row", "weights", "control", "library", "threads", "cpus", "code", "facts", "scores"],
 )
 def test_measurements_hold_for_what_was_measured_alone(
     change: Callable[[Task, pytest.MonkeyPatch], None],
@@ -388,6 +392,14 @@ def test_measurements_hold_for_what_was_measured_alone(
     assert restore(gather(other, task), task)
     change(task, monkeypatch)
     assert restore(gather(other, task), task) is None
+
+
+def test_an_editable_package_may_have_changed(
+    checkout: Path, params: TextParams, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change_a_library(task, monkeypatch, '{"dir_info": {"editable": true}}')
+    evaluate(params, task)
+    assert restore(gather(loosen(params), task), task) is None
 
 
 def test_another_pin_seed_or_slice_is_another_measurement(
@@ -500,6 +512,7 @@ def rename_ids() -> None:
     [
         (lambda: cut_off(layout.VALIDATION), f"{layout.VALIDATION}: cannot be read"),
         (lambda: damage_first_page(layout.MANIFEST), f"{layout.MANIFEST}: cannot be read"),
+        (lambda: locate_hardware("fair").write_text("[1]"), "fair.hardware.json: cannot be read"),
         (rename_ids, "id is 'r200' there and 'r200x' in data"),
         (
             lambda: write_json(layout.locate_bundle("fair") / "config.json", {"words": {}}),
@@ -507,7 +520,7 @@ def rename_ids() -> None:
         ),
         (lambda: shutil.rmtree(layout.locate_bundle("control.fair")), r"control\.fair"),
     ],
-    ids=["report", "manifest", "ids", "bundle", "control"],
+    ids=["report", "manifest", "hardware", "ids", "bundle", "control"],
 )
 def test_damaged_inputs_are_named_and_no_verdict_is_reached(
     checkout: Path, params: TextParams, task: Task, damage: Callable[[], None], message: str

@@ -26,6 +26,7 @@ REGISTRATION = Path("reports/registration.json")
 CHECKPOINTS = Path(".plumbline/checkpoints")
 DOWNLOADS = Path(".plumbline/downloads")
 MEASURED = Path(".plumbline/measured")
+MEASURED_FACTS = Path(".plumbline/measured/facts.json")  # without it nothing there counts
 TEMPORARY = ".aside"  # ends the names of temporary files and folders, which DVC and git ignore
 
 CONTROL = "control."  # begins the name of a candidate that is trained on shuffled answers

@@ -4,6 +4,8 @@ Where all that measurements depend on is as it was, the next evaluation asks the
 asks the same once more, or types `plumbline run --force`, wants it measured again.
 """
 
+import os
+import secrets
 import shutil
 import sys
 from collections.abc import Mapping
@@ -29,8 +31,8 @@ from plumbline.evidence.measure import Exhibits, complete_candidate
 from plumbline.evidence.records import Measurements, read_measurements
 from plumbline.process.files import digest_path, list_files, publish, read_json_object, write_json
 from plumbline.process.leftovers import make_aside_folder
+from plumbline.registry.package.clean_process import count_cpus
 
-FACTS = "facts.json"
 PACKAGE = Path(__file__).parents[1]
 # What only gates, pages and the choice of the winner read of params; of tasks none may read it.
 LIMITS = ("card.", *(f"evaluation.{name}." for name in (
@@ -77,7 +79,7 @@ def keep(
             "tables": tables,
             "files": {path.name: digest_path(path) for path in aside.iterdir()},
         }
-        write_json(aside / FACTS, seal_evidence(record))
+        write_json(aside / layout.MEASURED_FACTS.name, seal_evidence(record))
         publish(aside, layout.MEASURED)
 
 
@@ -122,11 +124,11 @@ def restore(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
 def _read_kept() -> dict[str, Any] | None:
     """Read the list of what was kept; None where that or a file of it is missing or damaged."""
     try:
-        record = read_json_object(layout.MEASURED / FACTS)
+        record = read_json_object(layout.MEASURED_FACTS)
         files = {name: digest_path(layout.MEASURED / name) for name in record.get("files") or ()}
-    except (OSError, ValueError):
+        is_whole = record.get("seal") == compute_seal(record) and files == record["files"]
+    except (OSError, ValueError, TypeError):
         return None
-    is_whole = record.get("seal") == compute_seal(record) and files == record["files"]
     return record if is_whole else None
 
 
@@ -136,7 +138,6 @@ def _describe_conditions(subjects: Subjects, task: Task[Params]) -> dict[str, An
     digests, champion = subjects.data.digests, subjects.champion
     of_task = find_task_folder(task.name)
     code = list_files([PACKAGE, SOURCES, *([of_task] if of_task else [])])
-    packages = [path.name for folder in sys.path for path in Path(folder).glob("*.dist-info")]
     return {
         "params": {key: value for key, value in values if not f"{key}.".startswith(LIMITS)},
         "task": repr(task),
@@ -144,6 +145,20 @@ def _describe_conditions(subjects: Subjects, task: Task[Params]) -> dict[str, An
         "champion": champion and [champion.bundle, dict(champion.renames)],
         "data": {name: digest for name, digest in digests.items() if name != "params"},
         "code": {str(path): digest_path(path) for path in code},
-        "packages": sorted(packages),
-        "machine": [sys.version, read_cpu_name()],
+        "packages": _list_packages(),
+        "machine": [sys.version, read_cpu_name(), count_cpus()],
+        "threads": os.environ.get("OMP_NUM_THREADS"),
     }
+
+
+def _list_packages() -> list[str]:
+    """List what is installed; an editable package, whose code may change, is never the same."""
+    names = []
+    for folder in sys.path:
+        for package in Path(folder).glob("*.dist-info"):
+            origin = package / "direct_url.json"
+            is_own = package.name.startswith("plumbline-")  # its code is compared
+            if not is_own and origin.is_file() and '"editable"' in origin.read_text():
+                names.append(secrets.token_hex())
+            names.append(package.name)
+    return sorted(names)

@@ -1,6 +1,5 @@
 """What `plumbline run` does before and after DVC: all that DVC does not notice, or does not say."""
 
-import shutil
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -42,7 +41,7 @@ def run(request: RunRequest) -> int:
         dvc_lock.check_files()
         local_files.require_local_models()
         if request.force:
-            shutil.rmtree(layout.MEASURED, ignore_errors=True)  # all is measured again
+            layout.MEASURED_FACTS.unlink(missing_ok=True)  # all is measured again
         with deliver_meanwhile():
             try:
                 reproduce(request)
