@@ -124,6 +124,7 @@ def test_dropout_drops_its_share_and_keeps_the_mean() -> None:
     torch.manual_seed(0)
     assert torch.equal(layer(ones), dropped)
     assert torch.equal(layer.eval()(ones), ones)
+    assert ByteDropout(0.999)(ones).mean().item() == pytest.approx(1, abs=0.1)
 
 
 def test_the_temperature_is_the_best_of_all() -> None:

@@ -53,7 +53,7 @@ class UsedEmbedding(torch.nn.Module):
 
 
 class ByteDropout(torch.nn.Module):
-    """Dropout whose CPU mask takes one random byte per number; p in steps of 1/256.
+    """Dropout whose CPU mask takes one random byte per number; p in steps of 1/256, below 1.
 
     PyTorch's own calls a serial generator for each number. Floats are faster to compare than bytes.
     """
@@ -64,7 +64,7 @@ class ByteDropout(torch.nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """`x` with a share p of it set to 0 and the rest scaled up, in training."""
-        dropped = round(self.p * 256)
+        dropped = min(round(self.p * 256), 255)
         if not self.training or dropped == 0:
             return x
         if x.device.type != "cpu":
