@@ -77,6 +77,11 @@ def test_helpers_of_tests_are_in_one_folder() -> None:
     assert list_stray_helpers(TESTS) == []
 
 
+def test_no_test_imports_from_a_test() -> None:
+    imports = re.compile(r"^\s*(from|import) (tests(?!\.support)|test_|\.)", re.MULTILINE)
+    assert [path for path in TESTS.rglob("*.py") if imports.search(path.read_text())] == []
+
+
 def test_no_test_reads_the_params_of_the_user() -> None:
     """Whoever edits params.yaml as the README says still passes the product's tests."""
     reads = 'ROOT / "params.yaml"'

@@ -58,6 +58,21 @@ def test_predict_one_row_and_a_file(lines: Lines, page: Page, tmp_path: Path) ->
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
+def test_the_page_asks_for_the_token(lines: Lines, page: Page, tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("right" * 4)
+    with serving(lines, "--token-file", str(tmp_path / "token")) as server:
+        page.goto(f"http://127.0.0.1:{server.port}/")
+        for token in ("wrong", "right"):
+            expect(page.locator("#about")).to_have_text("send the token: Authorization: Bearer ...")
+            page.fill("#token", token * 4)
+            with page.expect_response("**/version", timeout=600_000):
+                page.locator("#token").blur()
+        expect(page.locator("#about")).to_contain_text("version 1")
+        page.fill("#input", '{"x": 2}')
+        page.click("#send")
+        expect(page.locator("#answer .answer")).to_have_text("5")
+
+
 @pytest.mark.slow
 def test_a_picture_is_shown_and_runs_nothing(lines: Lines, page: Page) -> None:
     svg = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 40 20">

@@ -9,7 +9,7 @@ import pytest
 from tests.support.serving.lines import Lines, serving
 from tests.support.serving.models import ROW
 
-from plumbline.serving.request_log import FLUSH_ROWS, delete_outdated
+from plumbline.serving.request_log import FLUSH_BYTES, FLUSH_ROWS, MAX_BYTES, delete_outdated
 from plumbline.sources.request_folder import RequestFolder
 
 REDACTION = """
@@ -22,6 +22,13 @@ def drop_some(row):
     if x == 1.5:
         return row | {"kept.mark": "late"}  # a column that only a later row has
     return None if x == 3 else row
+"""
+HOLDING = """
+import pathlib, time
+def hold(row):
+    while not pathlib.Path(__file__).with_name("go").exists():
+        time.sleep(0.05)
+    return row
 """
 JSON = "application/json"
 
@@ -64,6 +71,26 @@ def test_whole_numbers_of_any_size_are_logged_in_a_column_of_floats(
         assert "lost" not in server.log.read_text()
     logged = [(row["input.ratio"], row["output.ratio"]) for row in read_log(log)]
     assert logged == [(float(ratio), float(ratio)) for ratio in ratios]
+
+
+def test_rows_for_which_memory_has_no_room_are_counted_and_left_out(
+    wide: Lines, tmp_path: Path
+) -> None:
+    (tmp_path / "holding.py").write_text(HOLDING)
+    options = ("--log-folder", str(tmp_path / "log"), "--redact", "holding:hold")
+    row = {name: [value] for name, value in ROW.items()} | {"text": ["x" * 3_000_000]}
+    size, count = 6_000_000, 20  # bytes of a row with its answer, which repeats the text
+    uri = "models:/wide@champion"
+    with serving(wide, *options, uri=uri, PYTHONPATH=str(tmp_path)) as server:
+        for _ in range(count):
+            sent = json.dumps({"inputs": row})
+            assert server.ask("POST", "/invocations", sent, content_type=JSON)[0] == 200
+        lost = server.metric("plumbline_lost_log_rows_total")
+        assert lost > 0
+        assert (count - lost) * size <= MAX_BYTES + FLUSH_BYTES + 2 * size
+        (tmp_path / "go").touch()
+        assert server.stop() == 0
+    assert len(read_log(tmp_path / "log")) == count - lost
 
 
 def test_old_files_are_deleted_and_one_that_cannot_be_is_named(

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,24 @@ def test_hot_swaps_under_load(lines: Lines) -> None:
     load = swaps(lines, 10)
     assert set(load.statuses) == {200}
     assert (load.mixed, load.broken, load.versions) == (0, 0, {"1", "2"})
+
+
+def test_a_version_may_be_replaced_while_a_body_arrives(lines: Lines) -> None:
+    limits = ("--limit", "poll_s=0.2", "--limit", "read_timeout_s=600")
+    body = b'{"inputs": [1.0, 2.0]}'
+    head = f"POST /invocations HTTP/1.0\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
+    with serving(lines, *limits) as server:
+        with socket.create_connection(("127.0.0.1", server.port)) as late:
+            late.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body[:9])
+            lines.champion("2")
+            server.wait(lambda: read_version(server) == "2")
+            late.sendall(body[9:])
+            answer = late.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 200 ")
+        assert b"\r\nx-plumbline-version: 2\r\n" in answer
+        assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {
+            "predictions": [{"y": 4.0}, {"y": 7.0}]
+        }
 
 
 def test_an_alias_that_was_moved_or_deleted_by_hand_is_not_followed(lines: Lines) -> None:

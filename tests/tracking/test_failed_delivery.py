@@ -4,6 +4,8 @@ import logging
 from pathlib import Path
 
 import pytest
+from tests.support import postgres
+from tests.support.mlflow_server import run_mlflow_server
 from tests.support.tracked_runs import (
     CURVE,
     find_run,
@@ -71,6 +73,29 @@ def test_while_a_server_is_away_each_run_waits_and_is_brought_by_its_own_files(
     assert [status for _, status in list_names()] == ["FINISHED"] * 4
     assert delivery.list_waiting() == []
     assert delivery.deliver() == delivery.DeliveryReport()
+
+
+@pytest.mark.slow
+@pytest.mark.service
+def test_a_database_of_the_server_may_stop_and_start_while_a_run_goes_on(
+    line_task: tuple[Params, Task],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    write_curve(CURVE)
+    with postgres.started() as database, run_mlflow_server(tmp_path, database.uri) as address:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        log_run(line_task[0], "ingest")
+        with track_stage(line_task[0], "train", "gradient", follow_curve):
+            database.stop()
+        assert "1 run waits in .plumbline/tracking" in caplog.text
+        database.start()
+        with track_stage(line_task[0], "control", "closed", follow_curve):
+            pass
+        assert delivery.list_waiting() == []
+        assert find_run("train gradient").data.metrics["train/loss"] == 0.5
+        assert {status for _, status in list_names()} == {"FINISHED"}
 
 
 def test_a_record_that_cannot_be_delivered_does_not_hold_up_the_next(

@@ -54,6 +54,17 @@ def test_scripts_only_call_commands() -> None:
     assert [run for run in scripts if not re.match(command, run)] == []
 
 
+def test_the_region_of_the_object_store_is_a_variable() -> None:
+    """Of jobs with the key of a store; AWS's libraries read AWS_DEFAULT_REGION alone."""
+    jobs = [job["env"] for job in JOBS.values() if "AWS_ACCESS_KEY_ID" in job.get("env", {})]
+    assert jobs
+    for env in jobs:
+        for variables, region in (({}, "us-east-1"), ({"AWS_REGION": "eu-north-1"}, "eu-north-1")):
+            known = {"vars": variables}
+            texts = {"region": env["AWS_DEFAULT_REGION"]}
+            assert fill(texts, known, is_fine=True)["region"] == region
+
+
 def test_a_runner_that_a_variable_names_trains_or_submits_and_may_write_nothing() -> None:
     named = {name: job for name, job in JOBS.items() if "vars." in str(job.get("runs-on"))}
     assert list(named) == ["retrain.yml submit", "retrain.yml train"]
