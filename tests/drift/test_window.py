@@ -36,9 +36,8 @@ def test_the_newest_files_of_all_hosts_are_read_until_there_are_enough_rows(
     assert rows.columns.tolist() == ["input.x", "output.y"]
     assert rows["input.x"].tolist() == [1.0, 2.0, 3.0, 4.0]
     since = datetime(2026, 11, 20, 2, tzinfo=UTC)
-    assert window.load_current(form.format(log), CHAMPION, 99, since).rows["input.x"].tolist() == [
-        2.0, 3.0, 4.0,
-    ]  # fmt: skip
+    rows = window.load_current(form.format(log), CHAMPION, 99, since).rows
+    assert rows["input.x"].tolist() == [2.0, 3.0, 4.0]
     with pytest.raises(DataError, match=r"requests-20261119T000000-a-1\.parquet: not a log"):
         window.load_current(form.format(log), CHAMPION, 99)
 

@@ -42,10 +42,8 @@ def test_every_format_has_the_rows_and_the_models_answers(
     model: Model, tmp_path: Path, given: str, wanted: str
 ) -> None:
     numbers = [f"{row:03}" for row in range(len(GOOD))]
-    source, target = (
-        write(tmp_path / f"in.{given}", {"n": numbers, "text": GOOD}),
-        tmp_path / f"out.{wanted}",
-    )
+    source = write(tmp_path / f"in.{given}", {"n": numbers, "text": GOOD})
+    target = tmp_path / f"out.{wanted}"
     done = model.score(source, target, params={"top_k": 2})
     assert (done.num_rows, done.num_bad) == (len(GOOD), 0)
     columns = {"n": numbers, "text": GOOD} | model.predictor.predict({"text": GOOD}, top_k=2)
@@ -59,9 +57,8 @@ def test_a_row_keeps_its_cells(model: Model, tmp_path: Path) -> None:
     rows = ['"007",,"a ""quoted"" text"', '7.0,"",plain', '1e3, ,"over\r\ntwo lines"']
     (tmp_path / "in.csv").write_bytes("\r\n".join(["\ufeffn,note,text", *rows, "", ""]).encode())
     model.score(tmp_path / "in.csv", tmp_path / "out.csv", columns=["label"])
-    labels = model.predictor.predict({"text": ['a "quoted" text', "plain", "over\r\ntwo lines"]})[
-        "label"
-    ]
+    texts = ['a "quoted" text', "plain", "over\r\ntwo lines"]
+    labels = model.predictor.predict({"text": texts})["label"]
     told = ["n,note,text,label", f'007,,"a ""quoted"" text",{labels[0]}', f"7.0,,plain,{labels[1]}"]
     told.append(f'1e3, ,"over\r\ntwo lines",{labels[2]}')
     assert (tmp_path / "out.csv").read_bytes().decode() == "".join(line + "\r\n" for line in told)
@@ -95,16 +92,12 @@ def test_rows_without_an_answer(model: Model, tmp_path: Path, form: str) -> None
         3: "text: 100,001 characters; at most 100,000 are accepted",
         8: "text: empty",
     }
-    assert [row["error"] or None for row in rows] == [
-        bad.get(number) for number in range(len(texts))
-    ]
-    assert [
-        number for number, row in enumerate(rows) if row["label"] == missing == row["score"]
-    ] == list(bad)
+    assert [row["error"] or None for row in rows] == [*map(bad.get, range(len(texts)))]
+    empty = [number for number, row in enumerate(rows) if row["label"] == missing == row["score"]]
+    assert empty == list(bad)
     answered = [row for number, row in enumerate(rows) if number not in bad]
-    assert [row["label"] for row in answered] == model.predictor.predict(
-        {"text": [r["text"] for r in answered]}
-    )["label"]
+    labels = model.predictor.predict({"text": [row["text"] for row in answered]})["label"]
+    assert [row["label"] for row in answered] == labels
 
 
 def test_values_that_are_not_of_the_models_type(tmp_path: Path) -> None:
@@ -226,6 +219,14 @@ def test_an_existing_output_is_replaced_only_with_overwrite(model: Model, tmp_pa
     assert len(read(target)) == 1
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_the_last_rows_alone_are_answered(model: Model, tmp_path: Path, form: str) -> None:
+    rows: dict[str, Any] = {"n": [str(row) for row in range(3000)], "text": ["where is it"] * 3000}
+    request = ScoringRequest(write(tmp_path / f"in.{form}", rows), tmp_path / "out.csv", {})
+    score(model.copy, request, lambda *_: None, lambda _: None, last=1000)
+    assert [row["n"] for row in read(tmp_path / "out.csv")] == rows["n"][1024:]
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_no_rows(model: Model, tmp_path: Path, form: str) -> None:
     source = tmp_path / f"in.{form}"
@@ -255,9 +256,8 @@ def test_a_model_that_leaves_rows_out_is_named() -> None:
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, [1.0, math.nan], {"a": math.inf}])
 def test_a_row_with_an_answer_that_is_no_number_is_kept_without_one(value: Any) -> None:
     answers = {"y": [1.0, value, 3.0], "z": ["a", "b", "c"]}
-    columns, bad = answer_rows(
-        lambda _: answers, TWO_ANSWERS, {"x": [1.0, 2.0, 3.0]}, keep_bad=True
-    )
+    given: Any = {"x": [1.0, 2.0, 3.0]}
+    columns, bad = answer_rows(lambda _: answers, TWO_ANSWERS, given, keep_bad=True)
     assert bad == {1: "y: the model returned NaN or infinity"}
     assert columns == {"y": [1.0, None, 3.0], "z": ["a", None, "c"]}
 

@@ -75,7 +75,7 @@ def load_current(
         folder = RequestFolder(source)
         rows = _read_log(folder, champion, max_rows, since)
         return RowWindow(rows, f"{folder.shown}, requests that version {champion.version} answered")
-    rows = _answer_file(Path(source), champion).tail(max_rows).reset_index(drop=True)
+    rows = _answer_file(Path(source), champion, max_rows).tail(max_rows).reset_index(drop=True)
     return RowWindow(rows, source)
 
 
@@ -130,8 +130,8 @@ def _read_answers_of(champion: CachedVersion, folder: RequestFolder, name: str) 
         ) from None
 
 
-def _answer_file(path: Path, champion: CachedVersion) -> "pd.DataFrame":
-    """The rows of a file with the champion's answers; no answer where it cannot give one."""
+def _answer_file(path: Path, champion: CachedVersion, max_rows: int) -> "pd.DataFrame":
+    """The last rows of a file with the champion's answers; none where it cannot give one."""
     import pandas as pd
 
     signature = bundle.read_signature(champion.folder)
@@ -142,7 +142,7 @@ def _answer_file(path: Path, champion: CachedVersion) -> "pd.DataFrame":
         request = ScoringRequest(
             path, scored, params, columns=answers, prefix=OUTPUT, keep_bad=True, remedy=REMEDY
         )
-        score(champion, request, watch=lambda *_: None, say=logger.warning)
+        score(champion, request, lambda *_: None, say=logger.warning, last=max_rows)
         rows = pd.read_parquet(scored).drop(columns=f"{OUTPUT}error")
     own = bundle.read_source(champion.folder).get("columns", {})
     columns = request.find_columns(list(rows.columns), signature, own)

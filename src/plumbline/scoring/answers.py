@@ -26,9 +26,7 @@ def answer_rows(
     """
     num_rows = count_rows(given)
     bad: dict[int, str] = {}
-    inputs = {
-        field.name: _convert_column(field, given[field.name], bad) for field in signature.inputs
-    }
+    inputs = {each.name: _convert_column(each, given[each.name], bad) for each in signature.inputs}
     columns: dict[str, list[Any]] = {field.name: [None] * num_rows for field in signature.outputs}
     rest = [row for row in range(num_rows) if row not in bad]
     before: list[int] = []  # rows before a bad one: they are asked once more, together

@@ -81,9 +81,8 @@ def _score_file(
         except PlumblineError as error:
             text = str(error).replace(str(path), source.show(name))
             raise type(error)(text.replace(str(place), target.show(name))) from None
-        digest = digest_path(place)
+        own = replace(own, num_rows=done.num_rows, num_bad=done.num_bad, sha256=digest_path(place))
         target.keep(name, place)
-    own = replace(own, num_rows=done.num_rows, num_bad=done.num_bad, sha256=digest)
     own = replace(own, output=target.identify(name))
     target.write_record(name, asdict(own))
     return own

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.scoring.folder_files import (
-    LISTING,
-    ScoredFile,
-    try_file,
-)
+from plumbline.scoring.folder_files import LISTING, ScoredFile, try_file
 from plumbline.scoring.folders import FileFolder
 from plumbline.scoring.request import ERROR, ScoringRequest
 from plumbline.scoring.scorer import Watch, describe_model, load_model
@@ -54,13 +50,9 @@ def score_folder(model: "CachedVersion", request: ScoringRequest, engine: Engine
         _raise_errors(scored)
         listing = _build_listing(model, request, scored)
         target.write_json(LISTING, listing)
-    return FolderSummary(
-        num_files=len(scored),
-        num_kept=sum(file.is_kept for file in scored),
-        num_rows=listing["num_rows"],
-        num_bad=listing["num_bad"],
-        error_column=request.prefix + ERROR,
-    )
+    num_kept = sum(file.is_kept for file in scored)
+    num_rows, num_bad = listing["num_rows"], listing["num_bad"]
+    return FolderSummary(len(scored), num_kept, num_rows, num_bad, request.prefix + ERROR)
 
 
 def make_local_engine(watch: Watch) -> Engine:

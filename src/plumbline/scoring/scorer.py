@@ -2,8 +2,10 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from plumbline.registry.reader.verified_cache import CachedVersion
 
 Columns = Mapping[str, Sequence[Any]]
-# Returns the columns to be added, and the number of rows without an answer.
-AnswerBatch = Callable[[Batch], tuple[Columns, int]]
 # Gets the number of rows so far, and the share of the input that was read.
 Watch = Callable[[int, float], None]
 
@@ -44,12 +44,13 @@ def score(
     watch: Watch,
     say: Callable[[str], None],
     predictor: Predictor | None = None,
+    last: int = 0,
 ) -> ScoringSummary:
     """Write the rows of the input with the model's answers to the output: all of it or nothing.
 
-    `predictor` is the model's own, where it is loaded already. Raises ParamsError before anything
-    is written, DataError for an input that is not valid or changes during the run, and OSError if
-    the output cannot be written.
+    `predictor` is the model's own, where it is loaded already. With `last`, rows before about so
+    many last ones are left out. Raises ParamsError before anything is written, DataError for an
+    input that is not valid or changes during the run, and OSError if the output cannot be written.
     """
     signature = bundle.read_signature(model.folder)
     source = bundle.read_source(model.folder)
@@ -72,7 +73,7 @@ def score(
         num_rows = num_bad = 0
         with write_aside(output) as aside:
             with create_writer(aside, output.name, table, added) as writer:
-                for batch in table.read_batches():
+                for batch in _keep_last(table.read_batches(), last):
                     answers, num_without = answer(batch)
                     writer.write(batch, answers)
                     num_rows += batch.num_rows
@@ -82,8 +83,21 @@ def score(
             request.check_output()
         for notice in table.describe():
             say(notice)
-    seconds = time.perf_counter() - start
-    return ScoringSummary(num_rows, num_bad, seconds, request.prefix + ERROR)
+    return ScoringSummary(num_rows, num_bad, time.perf_counter() - start, request.prefix + ERROR)
+
+
+def _keep_last(batches: Iterator[Batch], num_rows: int) -> Iterator[Batch]:
+    """Yield the last batches, which have so many rows, or more; all of them for 0."""
+    if not num_rows:
+        yield from batches
+    kept: deque[Batch] = deque()
+    num_kept = 0
+    for batch in batches:
+        kept.append(batch)
+        num_kept += batch.num_rows
+        while num_kept - kept[0].num_rows >= num_rows:
+            num_kept -= kept.popleft().num_rows
+    yield from kept
 
 
 def _choose_prefix(
@@ -128,18 +142,15 @@ def _make_answerer(
     request: ScoringRequest,
     signature: Signature,
     columns: Mapping[str, str],
-) -> AnswerBatch:
-    """Return what answers a batch; `columns` are those of the file that hold the inputs."""
-    label = name_version(model)
+) -> Callable[[Batch], tuple[Columns, int]]:
+    """Return what gives columns to be added to a batch, and how many rows have no answer."""
     inputs = tuple(each for each in signature.inputs if each.name in columns)
     given = replace(signature, inputs=inputs)
-
-    def predict(columns: Columns) -> dict[str, list[Any]]:
-        return ask_predictor(predictor, columns, request.params, label)
+    ask = partial(ask_predictor, predictor, params=request.params, label=name_version(model))
 
     def answer(batch: Batch) -> tuple[Columns, int]:
         rows = {name: batch.get_column(column) for name, column in columns.items()}
-        added, bad = answer_rows(predict, given, rows, request.keep_bad)
+        added, bad = answer_rows(ask, given, rows, request.keep_bad)
         if bad and not request.keep_bad:
             row = min(bad)
             raise DataError(
