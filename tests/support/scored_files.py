@@ -1,22 +1,22 @@
 """A registered text classifier, files to score with it, and the command that does."""
 
 import csv
-import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.support.checkouts import LINE, get_clean_environment
+from tests.support.checkouts import LINE
 from tests.support.made_once import make_once
 from tests.support.racing import log_version, make_first_champion
+from tests.support.serving.lines import Lines
 from tests.support.small_texts import small_params, write_examples
 from tests.support.small_trained import train_candidates
 
@@ -97,29 +97,15 @@ class Model:
 def prepare_model(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Model:
     """A text classifier, trained and registered once for all processes that run tests."""
     folder = make_once(tmp_path_factory, worker_id, "registered-texts", register_texts)
-    with use_registry(folder) as store:
+    registry = Lines(folder)
+    with registry.here():
         copy = VerifiedModelCache(URI).fetch_latest()
-    kept = get_clean_environment()
-    return Model(copy, bundle.load(copy.folder), kept | store | {"COLUMNS": "200"})
-
-
-@contextmanager
-def use_registry(folder: Path) -> Iterator[dict[str, str]]:
-    """This process is in `folder` and uses its registry; yields the variables that say so."""
-    store = {
-        "MLFLOW_TRACKING_URI": f"sqlite:///{folder}/mlruns/mlflow.db",
-        "PLUMBLINE_CACHE": str(folder / "cache"),
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for name, value in store.items():
-            patch.setenv(name, value)
-        yield store
+    return Model(copy, bundle.load(copy.folder), registry.environment | {"COLUMNS": "200"})
 
 
 def register_texts(folder: Path) -> None:
     """Train and register a linear model in `folder`, and fetch it into the cache there."""
-    with use_registry(folder):
+    with Lines(folder).here():
         write_examples(layout.EXAMPLES)
         train_candidates(folder, small_params(), ["linear"])
         made, texts = folder / "linear", {"text": GOOD}
@@ -175,8 +161,7 @@ def read(path: Path) -> list[dict[str, Any]]:
 
 
 def _open_text(path: Path, mode: str) -> Any:
-    opener: Any = gzip.open if path.suffix == ".gz" else open
-    return opener(path, mode, encoding="utf-8", newline="")
+    return fsspec.open(str(path), mode, compression="infer", encoding="utf-8", newline="")
 
 
 def nothing_left(folder: Path, given: Path) -> bool:
