@@ -11,11 +11,8 @@ import pytest
 from execnet import XSpec
 from tests.support import checkouts
 from tests.support.checkouts import LINE, ROOT, Checkout, make_checkout
-from tests.support.serving import models
 from tests.support.warm import commands
 
-from plumbline.contract.params import Params
-from plumbline.contract.task import Task
 from plumbline.registry.package import rehearsal
 
 FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hundredths of a second
@@ -23,7 +20,7 @@ FEW_OBJECTS = 100_000  # that are not frozen yet: a collection of these takes hu
 pytest_plugins = [
     "tests.support.budget",
     "tests.support.installed",
-    "tests.support.serving.fixtures",
+    "tests.support.serving.models",
     "tests.support.tracked_runs",
 ]
 
@@ -123,9 +120,3 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder, which is the cwd."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def line_task(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
-    """The line's parameters and record, in an empty folder."""
-    return models.line_task(monkeypatch)

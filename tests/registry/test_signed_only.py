@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.serving.lines import MOODY, Lines, make
-from tests.support.serving.models import line_task
+from tests.support.serving.lines import MOODY, Lines
+from tests.support.serving.models import line_task, register_lines
 from tests.support.serving.moody import EXITS, RAISES
 from tests.support.signing_keys import write_keys
 from typer.testing import CliRunner
@@ -31,8 +31,7 @@ URI = "models:/line@champion"
 def made(tmp_path_factory: pytest.TempPathFactory) -> Lines:
     """A registry of lines, in a folder with the params of their task; 1 is champion, 2 was."""
     lines = Lines(tmp_path_factory.mktemp("signed-only"))
-    with pytest.MonkeyPatch.context() as patch:
-        make(lines.path, *line_task(patch))
+    register_lines(lines.path)
     lines.champion("2")
     lines.champion("1")
     shutil.copy(LINE / "params.yaml", lines.path)

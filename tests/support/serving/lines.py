@@ -8,18 +8,14 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.checkouts import Checkout, get_clean_environment
-from tests.support.evidence import leave_line
 
-from plumbline.contract.params import Params
-from plumbline.contract.task import Task
-from plumbline.entrypoint import run_tracked
 from plumbline.registry import promotion
 
 SLOPES = {"1": 2.0, "2": 3.0, "3": 2.001}  # the third answers nearly as the first
@@ -63,19 +59,6 @@ class Lines:
                 promotion.roll_back("line", version, "a test")
             else:
                 promotion.promote("line", version, was[-1], "a test", override=True)
-
-
-def make(folder: Path, params: Params, task: Task) -> None:
-    """Register the versions as `register` does."""
-    with Lines(folder).here():
-        first, *others = SLOPES.values()
-        digest = leave_line(params, task, first)
-        run_tracked("register", params, task)
-        measured = {"version": "1", "bundle": digest, "disagreement": 0.0, "num_rows": 1000}
-        moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
-        for slope, other in (*((slope, task) for slope in others), (2.0, moody)):
-            leave_line(params, other, slope, measured)
-            run_tracked("register", params, other)
 
 
 @dataclass

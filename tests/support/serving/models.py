@@ -1,4 +1,4 @@
-"""What the tests of serving register: the task of a line, and a model with all column types."""
+"""The registries that tests of serving share: versions of a line, a model of all column types."""
 
 import importlib
 import sys
@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from tests.support.checkouts import LINE
-from tests.support.evidence import leave_winner
-from tests.support.serving.lines import Lines
+from tests.support.evidence import leave_line, leave_winner
+from tests.support.made_once import make_once
+from tests.support.racing import copy_databases
+from tests.support.serving.lines import SLOPES, Lines
+from tests.support.serving.load import read_history
 
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
@@ -37,8 +40,53 @@ def line_task(patch: pytest.MonkeyPatch) -> tuple[Params, Task]:
     return read_params(LINE / "params.yaml", lambda _: shape), load_task("line")
 
 
-def make_wide(folder: Path) -> Lines:
-    """A registry in `folder` with the model `wide`."""
+@pytest.fixture(name="line_task")
+def line_task_here(folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Params, Task]:
+    """The line's parameters and record, in an empty folder."""
+    return line_task(monkeypatch)
+
+
+def register_lines(folder: Path) -> None:
+    """Register the versions of a line in `folder` as `register` does."""
+    with pytest.MonkeyPatch.context() as patch, Lines(folder).here():
+        params, task = line_task(patch)
+        first, *others = SLOPES.values()
+        digest = leave_line(params, task, first)
+        run_tracked("register", params, task)
+        measured = {"version": "1", "bundle": digest, "disagreement": 0.0, "num_rows": 1000}
+        moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
+        for slope, other in (*((slope, task) for slope in others), (2.0, moody)):
+            leave_line(params, other, slope, measured)
+            run_tracked("register", params, other)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A registry with four versions of a line, made once for all processes that run tests."""
+    return make_once(tmp_path_factory, worker_id, "registered-lines", register_lines)
+
+
+@pytest.fixture(scope="session")
+def registered(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """That registry for this process alone: its own databases, the same packages."""
+    lines = Lines(tmp_path_factory.mktemp("lines"))
+    copy_databases(template / "mlruns", lines.path / "mlruns")
+    return lines
+
+
+@pytest.fixture
+def lines(registered: Lines, template: Path) -> Lines:
+    """That registry, with version 1 as champion and no canary that was returned."""
+    if "return" in [entry.action for entry in read_history(registered)]:
+        copy_databases(template / "mlruns", registered.path / "mlruns")
+    registered.champion("1")
+    return registered
+
+
+@pytest.fixture(scope="session")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """A registry with the model `wide`."""
+    folder = tmp_path_factory.mktemp("wide")
     row = {name: [value] for name, value in ROW.items()}
     with pytest.MonkeyPatch.context() as patch, Lines(folder).here():
         wide = replace(
