@@ -243,6 +243,13 @@ def test_a_window_that_is_stable_again_ends_it() -> None:
     )
 
 
+def test_a_cell_that_is_no_number_among_numbers_is_missing() -> None:
+    old = pd.DataFrame({"input.x": np.random.default_rng(5).normal(size=400)})
+    for share, found in ((0.01, set()), (0.5, {"input.x"})):
+        texts = old["input.x"].astype(str).where(old.index >= 400 * share, "unknown")
+        assert set(drifted(old, texts.to_frame())) == found
+
+
 @pytest.mark.parametrize("symbols", [["gpt", "claude", None, "7"], [1, 2, 3, 4], [*"1234"]])
 def test_arrays_of_text_and_of_few_whole_numbers_are_compared_as_words(symbols: list) -> None:
     random = np.random.default_rng(5)

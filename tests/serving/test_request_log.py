@@ -80,8 +80,7 @@ def test_rows_for_which_memory_has_no_room_are_counted_and_left_out(
     options = ("--log-folder", str(tmp_path / "log"), "--redact", "holding:hold")
     row = {name: [value] for name, value in ROW.items()} | {"text": ["x" * 3_000_000]}
     size, count = 6_000_000, 20  # bytes of a row with its answer, which repeats the text
-    uri = "models:/wide@champion"
-    with serving(wide, *options, uri=uri, PYTHONPATH=str(tmp_path)) as server:
+    with serving(wide, *options, uri="models:/wide@champion", PYTHONPATH=str(tmp_path)) as server:
         for _ in range(count):
             sent = json.dumps({"inputs": row})
             assert server.ask("POST", "/invocations", sent, content_type=JSON)[0] == 200

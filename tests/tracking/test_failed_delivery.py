@@ -91,8 +91,7 @@ def test_a_database_of_the_server_may_stop_and_start_while_a_run_goes_on(
             database.stop()
         assert "1 run waits in .plumbline/tracking" in caplog.text
         database.start()
-        with track_stage(line_task[0], "control", "closed", follow_curve):
-            pass
+        log_run(line_task[0], "control", "closed")
         assert delivery.list_waiting() == []
         assert find_run("train gradient").data.metrics["train/loss"] == 0.5
         assert {status for _, status in list_names()} == {"FINISHED"}

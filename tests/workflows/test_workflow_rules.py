@@ -60,9 +60,8 @@ def test_the_region_of_the_object_store_is_a_variable() -> None:
     assert jobs
     for env in jobs:
         for variables, region in (({}, "us-east-1"), ({"AWS_REGION": "eu-north-1"}, "eu-north-1")):
-            known = {"vars": variables}
-            texts = {"region": env["AWS_DEFAULT_REGION"]}
-            assert fill(texts, known, is_fine=True)["region"] == region
+            filled = fill({"it": env["AWS_DEFAULT_REGION"]}, {"vars": variables}, is_fine=True)
+            assert filled["it"] == region
 
 
 def test_a_runner_that_a_variable_names_trains_or_submits_and_may_write_nothing() -> None:

@@ -45,6 +45,8 @@ def compare_tables(
 
     Where both know the true answers (column `label`), also test whether `answer` is worse.
     """
+    import pandas as pd
+
     shared = [str(name) for name in reference.columns if name in current.columns]
     reference, current = reference[shared].copy(), current[shared].copy()
     arrays.unfold_arrays(reference, current)
@@ -53,6 +55,8 @@ def compare_tables(
         if not _is_number(reference[name]):  # the same text, whichever file format it came from
             reference[name] = reference[name].map(_as_text)
             current[name] = current[name].map(_as_text)
+        else:
+            current[name] = pd.to_numeric(current[name], errors="coerce")
         tests += compare_column(str(name), reference[name], current[name], seed)
     # Labels arrive late: that they are missing is not drift.
     tests = [test for test in tests if (test.column, test.what) != (LABEL, "missing")]
@@ -224,9 +228,7 @@ def _count_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
 
 
 def _is_number(values: "pd.Series") -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values))
+    return values.dtype.kind in "iuf"
 
 
 def _as_text(value: Any) -> str | None:
