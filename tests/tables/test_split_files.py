@@ -13,7 +13,8 @@ from plumbline.contract.task import SPLITS
 from plumbline.stages.ingest import ingest
 from plumbline.stages.train import link_all_but_test
 from plumbline.tables import split_files
-from plumbline.tasks.text_classification.data import read_batches, read_split
+from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data.storage import read_batches
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.tasks.text_classification.task import TASK
 

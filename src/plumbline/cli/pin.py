@@ -35,9 +35,9 @@ def pin_weights(
     from plumbline.tuning.params_edit import edit_candidate
 
     name = _choose_candidate(layout.PARAMS, candidate)
-    pin = find_pin(address)
-    edit_candidate(layout.PARAMS, name, {"weights": pin.weights, "sha256": pin.sha256})
-    print_plain(f"{layout.PARAMS}: candidates.{name}: weights: {pin.weights}, sha256: {pin.sha256}")
+    weights, sha256 = find_pin(address)
+    edit_candidate(layout.PARAMS, name, {"weights": weights, "sha256": sha256})
+    print_plain(f"{layout.PARAMS}: candidates.{name}: weights: {weights}, sha256: {sha256}")
     load_params(layout.PARAMS)  # names what is wrong elsewhere
 
 

@@ -180,7 +180,7 @@ def _count_label_sets(
         values = [row.values[index] for index in indices]
         cell = cells.read(values, f"{columns.path}:{row.number}")
         if cell is not None:
-            counts[cell.labels] += 1
+            counts[cells.list_labels(cell.text)] += 1
     if not any(counts):
         raise DataError(f"{columns.path}: no row has a label in {', '.join(names)}")
     return counts

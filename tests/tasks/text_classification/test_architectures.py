@@ -45,8 +45,8 @@ def make_params(folder: Path, **changes: Any) -> TextParams:
     settings = params.candidates["transformer"].model_dump(
         exclude={"vocabulary", "hidden", "layers", "heads", "dropout"}
     )
-    pin = weights.find_pin(str(folder))
-    pretrained = {"kind": "pretrained", "weights": pin.weights, "sha256": pin.sha256, "lora": None}
+    pinned, sha256 = weights.find_pin(str(folder))
+    pretrained = {"kind": "pretrained", "weights": pinned, "sha256": sha256, "lora": None}
     sizes = {"max_tokens": 32, "max_epochs": 1, "batch_size": 16}
     config = PretrainedConfig.model_validate(settings | pretrained | sizes | changes)
     return params.model_copy(update={"candidates": {CANDIDATE: config}})

@@ -12,7 +12,7 @@ from tests.support.dirty_texts import make_values
 from tests.support.example_rows import store_table
 
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.label_sets import list_one_label, split_labels
 from plumbline.tasks.text_classification.expectations import (
     build_checks,
     duplicates,
@@ -24,10 +24,7 @@ from plumbline.tasks.text_classification.expectations import (
 )
 from plumbline.tasks.text_classification.expectations.catalogue import CATALOGUE
 from plumbline.tasks.text_classification.expectations.findings import make_excerpt
-from plumbline.tasks.text_classification.expectations.labels import (
-    count_labels,
-    list_one_label,
-)
+from plumbline.tasks.text_classification.expectations.labels import count_labels
 from plumbline.tasks.text_classification.expectations.text_rows import name_metadata
 from plumbline.tasks.text_classification.params import CheckName, TextParams
 

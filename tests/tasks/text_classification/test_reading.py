@@ -10,7 +10,7 @@ from tests.support.dirty_texts import make_values
 
 from plumbline.contract.errors import DataError
 from plumbline.process.files import digest_files, format_json
-from plumbline.tasks.text_classification.data import ingest, survey
+from plumbline.tasks.text_classification.data import ingest, reading
 from plumbline.tasks.text_classification.params import TextParams
 
 LABELS = ["5", "5.0", " 5", "a", "a ", "b", "rare", "none", "N/A", ""]
@@ -74,7 +74,7 @@ def test_a_file_without_rows_is_named_after_the_faults_of_earlier_files(folder: 
 def test_the_row_with_too_many_labels_is_that_of_all_files_in_order(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey, "MAX_CLASSES", 200)
+    monkeypatch.setattr(reading, "MAX_CLASSES", 200)
     first = [(f"text {number}", f"label {number}", "c") for number in range(150)]
     second = [(f"text {number}", f"label {number}", "c") for number in range(50, 1500)]
     write_csv("raw/a.csv", first)

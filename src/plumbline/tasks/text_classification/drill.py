@@ -34,16 +34,7 @@ def draw_rows(num_rows: int, seed: int, drift: float) -> list[SourceRow]:
     rows: list[SourceRow] = []
     for _ in range(num_rows):
         ticket = draw_ticket(rng, drift)
-        rows.append(
-            {
-                "text": ticket.text,
-                "label": ticket.intent,
-                "channel": ticket.channel,
-                "product": ticket.product,
-                "variant": ticket.variant,
-                "day": ticket.day,
-            }
-        )
+        rows.append(dict(zip(COLUMNS, ticket.list_values(ticket.intent), strict=True)))
     return rows
 
 

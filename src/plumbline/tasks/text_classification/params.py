@@ -82,9 +82,8 @@ class Split(StrictModel):
     """
 
     by: Literal["text", "group", "time"]
-    column: str | None = (
-        None  # group: any column; time: one of ISO 8601 dates, split between two days
-    )
+    # group: any column; time: one of ISO 8601 dates, split between two days
+    column: str | None = None
     validation: Annotated[float, Field(gt=0, lt=0.5)]
     test: Annotated[float, Field(ge=0, lt=0.5)]
 
@@ -156,16 +155,12 @@ class Data(StrictModel):
     generated: Generated
 
     @model_validator(mode="after")
-    def _check_divider(self) -> "Data":
+    def _check_labels(self) -> "Data":
         column = self.split.column
         if column in self.columns.list_labels() and not isinstance(self.columns.label, str):
             raise ValueError(
                 f"split.column: {column} is one of several labels; divide by another column"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _check_generated_labels(self) -> "Data":
         if self.generated.max_labels > 1 and self.columns.label_separator is None:
             raise ValueError(
                 "generated.max_labels: rows have several labels; set columns.label_separator: '|'"
@@ -193,35 +188,13 @@ class Data(StrictModel):
 
 
 CheckName = Literal[
-    "rows",
-    "nulls",
-    "encoding",
-    "truncated",
-    "blanks",
-    "distinct_texts",
-    "classes",
-    "classes_validation",
-    "classes_test",
-    "rare_labels",
-    "unseen_labels",
-    "absent_labels_validation",
-    "absent_labels_test",
-    "continuous_labels",
-    "label_words",
-    "near_identical_labels",
-    "duplicates",
-    "conflicting_duplicates",
-    "leakage_validation",
-    "leakage_test",
-    "near_duplicates_validation",
-    "near_duplicates_test",
-    "groups_validation",
-    "groups_test",
-    "unknown_words_validation",
-    "unknown_words_test",
-    "personal_data",
-    "label_noise",
-]
+    "rows", "nulls", "encoding", "truncated", "blanks", "distinct_texts", "classes",
+    "classes_validation", "classes_test", "rare_labels", "unseen_labels",
+    "absent_labels_validation", "absent_labels_test", "continuous_labels", "label_words",
+    "near_identical_labels", "duplicates", "conflicting_duplicates", "leakage_validation",
+    "leakage_test", "near_duplicates_validation", "near_duplicates_test", "groups_validation",
+    "groups_test", "unknown_words_validation", "unknown_words_test", "personal_data", "label_noise",
+]  # fmt: skip
 
 
 class TextValidation(Validation):
@@ -330,9 +303,8 @@ class ModuleConfig(TokenConfig):
     forms: Annotated[list[Literal["fp32"]], AfterValidator(_check_forms)] = Field(default=["fp32"])
     # FILE:NAME: the class or function that builds the module, in a folder that stages depend on.
     module: Annotated[str, Field(pattern=r"^[^:]+\.py:\w+$")]
-    settings: Mapping[
-        str, bool | int | float | str
-    ]  # what NAME gets besides num_tokens, num_classes and max_tokens
+    # What NAME gets besides num_tokens, num_classes and max_tokens.
+    settings: Mapping[str, bool | int | float | str]
     vocabulary: Annotated[int, Field(ge=300)]
 
 
@@ -408,12 +380,11 @@ class EnsembleConfig(SeededConfig):
 
 
 ModelConfig = LinearConfig | TransformerConfig | PretrainedConfig | ModuleConfig
-CandidateConfig = Annotated[
-    LinearConfig | TransformerConfig | PretrainedConfig | ModuleConfig | EnsembleConfig,
-    Field(discriminator="kind"),
-]
-
-
+CandidateConfig = Annotated[ModelConfig | EnsembleConfig, Field(discriminator="kind")]
+MetricName = Literal[
+    "accuracy", "balanced_accuracy", "macro_f1", "average_precision", "jaccard", "nll",
+    "expected_cost",
+]  # fmt: skip
 Costs = Mapping[str, Annotated[Mapping[str, Annotated[float, Field(ge=0)]], Field(min_length=1)]]
 
 
@@ -423,18 +394,7 @@ class TextEvaluation(Evaluation):
     A file that chooses none is written without these keys.
     """
 
-    metric: Annotated[
-        Literal[
-            "accuracy",
-            "balanced_accuracy",
-            "macro_f1",
-            "average_precision",
-            "jaccard",
-            "nll",
-            "expected_cost",
-        ],
-        Field(exclude_if=lambda value: value == "accuracy"),
-    ] = "accuracy"
+    metric: Annotated[MetricName, Field(exclude_if=lambda value: value == "accuracy")] = "accuracy"
     # Of expected_cost: what a row of the first class costs that is answered with the second. A
     # wrong answer that is not named costs 1, a right one nothing.
     costs: Annotated[Costs | None, Field(min_length=1, exclude_if=lambda value: value is None)] = (

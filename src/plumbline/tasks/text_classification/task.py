@@ -1,5 +1,6 @@
 """The record of the task: what stages know of it before they import one of its parts."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,25 +16,16 @@ if TYPE_CHECKING:
     _models: ModelsPart[TextParams] = models
     _scoring: ScoringPart[TextParams] = scoring
 
+_define_score = partial(Metric, higher_is_better=True, kind="continuous", perfect=1.0)
 TASK = Task[TextParams](
     name="text_classification",
     package="plumbline.tasks.text_classification",
     metric=Metric("accuracy", higher_is_better=True, kind="binary"),
     metrics={
-        "balanced_accuracy": Metric(
-            "balanced_accuracy", higher_is_better=True, kind="continuous", perfect=1.0
-        ),
-        "macro_f1": Metric(
-            "macro_f1", higher_is_better=True, kind="continuous", perfect=1.0, of_whole_split=True
-        ),
-        "average_precision": Metric(
-            "average_precision",
-            higher_is_better=True,
-            kind="continuous",
-            perfect=1.0,
-            of_whole_split=True,
-        ),
-        "jaccard": Metric("jaccard", higher_is_better=True, kind="continuous", perfect=1.0),
+        "balanced_accuracy": _define_score("balanced_accuracy"),
+        "macro_f1": _define_score("macro_f1", of_whole_split=True),
+        "average_precision": _define_score("average_precision", of_whole_split=True),
+        "jaccard": _define_score("jaccard"),
         "nll": Metric("nll", higher_is_better=False, kind="continuous"),
         "expected_cost": Metric("expected_cost", higher_is_better=False, kind="continuous"),
     },

@@ -5,26 +5,18 @@ from plumbline.tasks.text_classification.data.ingestion import ingest
 from plumbline.tasks.text_classification.data.normalisation import digest_text, normalise
 from plumbline.tasks.text_classification.data.permutation import shuffle_labels
 from plumbline.tasks.text_classification.data.storage import (
-    count_rows,
-    has_label_sets,
     list_rows,
-    read_batches,
     read_inputs,
     read_label_sets,
-    read_rows,
 )
 
 __all__ = [
-    "count_rows",
     "digest_text",
-    "has_label_sets",
     "ingest",
     "list_rows",
     "normalise",
-    "read_batches",
     "read_inputs",
     "read_label_sets",
-    "read_rows",
     "read_split",
     "shuffle_labels",
 ]

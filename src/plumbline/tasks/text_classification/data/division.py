@@ -3,20 +3,37 @@
 The rows wait in a database (`source_rows`); what follows from all of them together is SQL.
 """
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Set
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.task import SPLITS
-from plumbline.tables.rows import StoredRows
+from plumbline.tables.rows import ROW, StoredRows
 from plumbline.tasks.text_classification.data.label_cells import LabelCells
-from plumbline.tasks.text_classification.data.labels import LabelNames
-from plumbline.tasks.text_classification.data.policies import PolicyCounts, refuse_null
-from plumbline.tasks.text_classification.data.splits import AssignSplit
+from plumbline.tasks.text_classification.data.labels import (
+    LabelNames,
+    name_labels,
+    refuse_vanished,
+)
+from plumbline.tasks.text_classification.data.policies import (
+    RowCount,
+    count_policies,
+    refuse_null,
+)
+from plumbline.tasks.text_classification.data.source_rows import find_divider
+from plumbline.tasks.text_classification.data.splits import AssignSplit, find_point, plan_splits
+from plumbline.tasks.text_classification.data.stratification import MAX_POINTS
+from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LIST_FOUND = 'SELECT DISTINCT "#found" AS found FROM rows WHERE "#dropped" IS NULL'
+# Labels as they are found: of rows that can be used, and of those whose text is a null-like word.
+COUNT_FOUND = """
+    SELECT "#found", "#dropped" IS NULL, count(*) FROM rows
+    WHERE "#dropped" IS NULL OR ("#dropped" = 'null_text' AND text <> '' AND "#found" <> '')
+    GROUP BY ALL ORDER BY min("#row")
+"""
 NAME_LABELS = """
     CREATE TABLE labels AS SELECT unnest(?::VARCHAR[]) AS "#found", unnest(?::VARCHAR[]) AS label
 """
@@ -30,7 +47,10 @@ NAME_ROWS = """
 FIND_NAMELESS = """
     SELECT id, "#found" FROM named WHERE policy = 'null_label' ORDER BY "#row" LIMIT 1
 """
-READ_NAMED = """SELECT {columns} FROM named WHERE policy IS NULL ORDER BY "#row" """
+READ_UNDIVIDED = """
+    SELECT "#row", label, digest, {value}, id FROM named
+    WHERE policy IS NULL AND ("#given" IS NULL OR "#given" = 'train') ORDER BY "#row"
+"""
 # In validation and test, each text counts once for a label: doubled rows would let a few texts
 # decide a score. In train a copy may stay: there it is a weight that the data have.
 FIND_COPIES = """
@@ -38,7 +58,10 @@ FIND_COPIES = """
     SELECT "#row", split, split <> 'train' AND row_number() OVER (
         PARTITION BY split, label, "#compact" ORDER BY "#row"
     ) > 1 AS is_copy
-    FROM named JOIN splits USING ("#row")
+    FROM (
+        SELECT "#row", label, "#compact", coalesce(drawn, "#given") AS split
+        FROM named LEFT JOIN splits USING ("#row") WHERE policy IS NULL
+    )
 """
 # The place of the first row with the same text in a later split, of those that are given.
 FIND_LATER = """
@@ -63,71 +86,75 @@ KEEP = """
     WHERE policy IS NULL AND NOT is_copy AND later IS NULL
 """
 READ_KEPT = 'SELECT * FROM rows JOIN kept USING ("#row") WHERE {part}'
-# policy -> which rows met it, what is shown of each, and how their values were spelled
-POLICIES = {
-    "null_text": ("policy = 'null_text'", "id", '"#found"'),
-    "null_label": ("policy = 'null_label'", "id", '"#found"'),
-    "label_respelled": ('label <> "#found"', "id", '"#found"'),
-    "truncated": ("policy IS NULL AND truncated", "id", "NULL"),
-    "decoded": ("policy IS NULL AND decoded", "id", "NULL"),
-    "nul_kept": ('policy IS NULL AND "#nul"', "id", "NULL"),
-    "copy": ("is_copy", "id", "NULL"),
-    "leaked": ("later IS NOT NULL", "id || ' (as ' || later || ')'", "NULL"),
-}
+COUNT_KEPT = """
+    SELECT split, label, coalesce(noisy, false), count(*) FROM rows JOIN kept USING ("#row")
+    GROUP BY ALL ORDER BY min("#row")
+"""
 
 
-def name_rows(rows: StoredRows, cells: LabelCells, names: LabelNames, nulls: str) -> None:
-    """Add the view `named`; DataError for the first row without a name, if `nulls` is refuse."""
-    found = rows.query(LIST_FOUND)["found"].tolist()
-    rows.query(NAME_LABELS, found, [cells.name(text, names) for text in found])
+def name_rows(rows: StoredRows, cells: LabelCells, nulls: str) -> LabelNames:
+    """Add the view `named`, and return what labels are called in it.
+
+    Raises DataError for the first row without a name, if `nulls` is refuse, and for a class of
+    which no row would be left.
+    """
+    found = rows.query(COUNT_FOUND)
+    counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+    for text, is_used, size in found.itertuples(index=False, name=None):
+        for label in cells.list_labels(text):
+            counts[is_used][label] += size
+    refuse_vanished(counts[False], counts[True])
+    names = name_labels(counts[True])
+    texts = found.iloc[:, 0].unique().tolist()
+    rows.query(NAME_LABELS, texts, [cells.name(text, names) for text in texts])
     rows.query(NAME_ROWS)
-    nameless = rows.query(FIND_NAMELESS).itertuples(index=False, name=None)
-    for place, spelling in nameless:
+    for place, spelling in rows.query(FIND_NAMELESS).itertuples(index=False, name=None):
         if nulls == "refuse":
             raise refuse_null("label", spelling.strip(), place)
-
-
-def read_dividers(rows: StoredRows, divider: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the values that named rows are divided by, each with its place."""
-    query = READ_NAMED.format(columns=f'"{divider}", id, "#given"')
-    for batch in rows.read(query):
-        for value, place, given in zip(*(column.to_pylist() for column in batch), strict=True):
-            if given in (None, "train"):
-                yield value, place
+    return names
 
 
 def divide_rows(
-    rows: StoredRows, assign: AssignSplit, divider: str | None, *, drops_leaked: bool
-) -> PolicyCounts:
-    """Add the table `kept`, with label and split, and return how many rows met which policy."""
-    rows.add_table("splits", _choose_splits(rows, assign, divider))
+    rows: StoredRows, params: TextParams, cells: LabelCells, given: Set[str | None]
+) -> dict[str, RowCount]:
+    """Add the table `kept`, with label and split, and return how many rows met which policy.
+
+    `given` holds the split of each part.
+    """
+    split = params.data.split
+    value = find_divider(params)
+    classes: defaultdict[str, set[float]] = defaultdict(set)
+    if split.by != "time" and not given >= set(SPLITS):
+        for _, label, digest, own, place in _read_undivided(rows, value):
+            point = find_point(split, digest, own, place)
+            for name in cells.list_labels(label):
+                if len(classes[name]) < MAX_POINTS:
+                    classes[name].add(point)
+    assign = plan_splits(split, given, lambda: _read_days(rows, value), classes)
+    rows.add_table("splits", _choose_splits(rows, assign, value))
     rows.query(FIND_COPIES)
-    rows.query(FIND_LATER + ("" if drops_leaked else "LIMIT 0"), list(SPLITS), list(SPLITS))
+    limit = "" if params.data.policies.leakage == "drop" else "LIMIT 0"
+    rows.query(FIND_LATER + limit, list(SPLITS), list(SPLITS))
     rows.query(DIVIDE)
     rows.query(KEEP)
-    counts = PolicyCounts(int(rows.query("SELECT count(*) AS size FROM rows")["size"][0]))
-    for policy, (condition, place, spelling) in POLICIES.items():
-        query = f'SELECT {place}, {spelling} FROM counted WHERE {condition} ORDER BY "#row"'  # noqa: S608
-        for batch in rows.read(query):
-            places, spellings = (column.to_pylist() for column in batch)
-            if policy.startswith("null_"):
-                spellings = [spelling.strip() for spelling in spellings]
-            counts.add_rows(policy, places, spellings)
-    return counts
+    return count_policies(rows)
 
 
-def _choose_splits(
-    rows: StoredRows, assign: AssignSplit, divider: str | None
-) -> "Iterator[pa.RecordBatch]":
+def _read_undivided(rows: StoredRows, value: str) -> Iterator[tuple[Any, ...]]:
+    """Yield number, label, digest, the value to divide by, and place of rows without a split."""
+    for batch in rows.read(READ_UNDIVIDED.format(value=value)):
+        yield from zip(*(column.to_pylist() for column in batch), strict=True)
+
+
+def _read_days(rows: StoredRows, value: str) -> Iterator[tuple[str | None, str]]:
+    for *_, day, place in _read_undivided(rows, value):
+        yield day, place
+
+
+def _choose_splits(rows: StoredRows, assign: AssignSplit, value: str) -> "Iterator[pa.RecordBatch]":
     import pyarrow as pa
 
-    value = "NULL" if divider is None else f'"{divider}"'
-    columns = f'"#row", "#given", digest, {value}, id'
-    yield pa.record_batch({"#row": pa.array([], pa.int64()), "split": pa.array([], pa.string())})
-    for batch in rows.read(READ_NAMED.format(columns=columns)):
-        numbers, *values = (column.to_pylist() for column in batch)
-        splits = []
-        for given, digest, value, place in zip(*values, strict=True):
-            is_fixed = given in ("validation", "test")
-            splits.append(given if is_fixed else assign(digest, value, place))
-        yield pa.record_batch({"#row": numbers, "split": pa.array(splits, pa.string())})
+    yield pa.record_batch({ROW: pa.array([], pa.int64()), "drawn": pa.array([], pa.string())})
+    for batch in rows.read(READ_UNDIVIDED.format(value=value)):
+        drawn = map(assign, *(column.to_pylist() for column in batch.columns[2:]))
+        yield pa.record_batch({ROW: batch[ROW], "drawn": pa.array(drawn, pa.string())})

@@ -9,7 +9,7 @@ best score of any model is the share of labels that were left alone.
 import datetime
 import json
 import random
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -39,6 +39,10 @@ class Ticket:
     def intents(self) -> list[str]:
         """All that the ticket is about."""
         return [self.intent, *self.others]
+
+    def list_values(self, label: str) -> list[str]:
+        """Return the values of COLUMNS."""
+        return [self.text, label, self.channel, self.product, self.variant, self.day]
 
 
 @dataclass(slots=True)
@@ -108,19 +112,17 @@ def _draw_rows(params: TextParams, numbers: range, request: ReadRequest) -> Iter
         noisy = rng.random() < settings.label_noise
         labels = ticket.intents
         if noisy:
-            labels = [_draw_other_intent(rng, labels), *ticket.others]
+            intents = load_grammar().intents
+            wrong = rng.choice([intent for intent in intents if intent not in labels])
+            labels = [wrong, *ticket.others]
         label = json.dumps(labels) if params.data.columns.has_label_sets else labels[0]
-        values = [ticket.text, label, ticket.channel, ticket.product, ticket.variant, ticket.day]
+        values = ticket.list_values(label)
         yield GeneratedRow(number, [values[index] for index in indices], noisy=noisy)
 
 
 def _draw_further_intents(rng: random.Random, intent: str, max_labels: int) -> tuple[str, ...]:
     others = [other for other in load_grammar().intents if other != intent]
     return tuple(rng.sample(others, rng.randrange(max_labels)))
-
-
-def _draw_other_intent(rng: random.Random, intents: Collection[str]) -> str:
-    return rng.choice([other for other in load_grammar().intents if other not in intents])
 
 
 def _draw_weighted(rng: random.Random, weights: Mapping[str, int]) -> str:

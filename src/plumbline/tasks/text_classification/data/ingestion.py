@@ -5,50 +5,31 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import SPLITS
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.records import WantedColumn
 from plumbline.tables.rows import StoredRows
 from plumbline.tasks.text_classification.data.division import (
+    COUNT_KEPT,
     READ_KEPT,
     divide_rows,
     name_rows,
-    read_dividers,
 )
 from plumbline.tasks.text_classification.data.generated import build_generated_part
 from plumbline.tasks.text_classification.data.label_cells import LabelCells
-from plumbline.tasks.text_classification.data.reading import PartReader
-from plumbline.tasks.text_classification.data.source_rows import ReadRow, batch_rows, find_divider
-from plumbline.tasks.text_classification.data.splits import plan_splits
-from plumbline.tasks.text_classification.data.storage import ExampleWriter
+from plumbline.tasks.text_classification.data.reading import SourceReader
+from plumbline.tasks.text_classification.data.source_rows import batch_rows
+from plumbline.tasks.text_classification.data.storage import write_examples
 from plumbline.tasks.text_classification.data.summary import Summary
-from plumbline.tasks.text_classification.data.survey import SourceSurvey
 from plumbline.tasks.text_classification.params import TextParams
 
 TEXT_SYNONYMS = (
-    "sentence",
-    "utterance",
-    "query",
-    "message",
-    "content",
-    "body",
-    "review",
-    "question",
-    "title",
+    "sentence", "utterance", "query", "message", "content", "body", "review", "question", "title",
     "description",
-)
+)  # fmt: skip
 LABEL_SYNONYMS = (
-    "category",
-    "class",
-    "intent",
-    "target",
-    "topic",
-    "tag",
-    "y",
-    "sentiment",
-    "label_name",
-)
+    "category", "class", "intent", "target", "topic", "tag", "y", "sentiment", "label_name",
+)  # fmt: skip
 
 
 def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]:
@@ -67,47 +48,15 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     fit the source.
     """
     parts = _list_parts(params)
-    given = {part.split for part in parts}
-    reader = _build_reader(params, given)
-    survey = SourceSurvey()
-    num_rows: list[int] = []  # of each part
-    rows = StoredRows(batch_rows(_read_parts(parts, reader, survey, num_rows), reader.num_values))
-    survey.check_classes()
-    names = survey.name_labels()
-    policies = params.data.policies
-    name_rows(rows, LabelCells(params.data.columns), names, policies.nulls)
-    divider = find_divider(params)
-    assign = plan_splits(
-        params.data.split,
-        given,
-        lambda: read_dividers(rows, divider or "text"),
-        survey.collect_points(names),
-    )
-    drops_leaked = policies.leakage == "drop"
-    counts = divide_rows(rows, assign, divider, drops_leaked=drops_leaked)
-    summary = Summary(has_sets=params.data.columns.has_label_sets)
-    with ExampleWriter(
-        examples,
-        manifest,
-        params.data.columns.metadata,
-        is_generated=params.data.source == "generated",
-        has_sets=params.data.columns.has_label_sets,
-    ) as writer:
-        for batch in rows.read_parts(READ_KEPT):
-            writer.add(batch)
-            summary.add(batch)
-    notices = [*survey.notices, *names.describe(), *_describe_empty(parts, num_rows)]
-    return summary.build_facts(params, parts, counts, notices)
-
-
-def _read_parts(
-    parts: Sequence[SourcePart], reader: PartReader, survey: SourceSurvey, num_rows: list[int]
-) -> Iterator[ReadRow]:
-    """Yield the rows of all parts; raises the first DataError, but for labels without a name."""
-    for part in parts:
-        before = survey.num_rows
-        yield from reader.read_rows(part, survey)
-        num_rows.append(survey.num_rows - before)
+    cells = LabelCells(params.data.columns)
+    reader = SourceReader(params, cells, _list_columns(params))
+    rows = StoredRows(batch_rows(reader.read_parts(parts), reader.num_values))
+    names = name_rows(rows, cells, params.data.policies.nulls)
+    counts = divide_rows(rows, params, cells, {part.split for part in parts})
+    write_examples(rows.read_parts(READ_KEPT), params, examples, manifest)
+    notices = [*reader.notices, *names.describe(), *_describe_empty(parts, reader.num_rows)]
+    summary = Summary(rows.query(COUNT_KEPT), cells)
+    return summary.build_facts(params, parts, sum(reader.num_rows), counts, notices)
 
 
 def _list_parts(params: TextParams) -> list[SourcePart]:
@@ -124,8 +73,8 @@ def _list_columns(params: TextParams) -> tuple[WantedColumn, ...]:
     """The wanted columns: text, label, metadata, then the one that splits divide by, if another."""
     columns = params.data.columns
     wanted = [WantedColumn(columns.text, "data.columns.text", TEXT_SYNONYMS)]
+    is_list = columns.label_separator is not None
     for name in columns.list_labels():
-        is_list = columns.label_separator is not None
         wanted.append(WantedColumn(name, "data.columns.label", LABEL_SYNONYMS, may_be_list=is_list))
     for name in columns.metadata:
         remedy = (
@@ -137,11 +86,6 @@ def _list_columns(params: TextParams) -> tuple[WantedColumn, ...]:
     if divider is not None and divider not in [column.name for column in wanted]:
         wanted.append(WantedColumn(divider, "data.split.column"))
     return tuple(wanted)
-
-
-def _build_reader(params: TextParams, given: set[str | None]) -> PartReader:
-    is_divided = params.data.split.by != "time" and not given >= set(SPLITS)
-    return PartReader(params, _list_columns(params), is_divided)
 
 
 def _describe_empty(parts: Sequence[SourcePart], num_rows: Sequence[int]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from plumbline.contract.errors import DataError
 from plumbline.tables.jsonl_files import replace_surrogates
@@ -23,7 +23,6 @@ class LabelCell(NamedTuple):
     """What a row says of its labels."""
 
     text: str  # the cell as it is spelled; of sets, the labels as `join_labels` writes them
-    labels: tuple[str, ...]
     decoded: bool = False  # half of a surrogate pair was replaced in it
 
 
@@ -40,28 +39,28 @@ class LabelCells:
         """Return the labels of a row, None where they are missing; DataError for bad cells."""
         if not self.has_sets:
             label = (cells[0] or "").strip()
-            return LabelCell(cells[0] or "", (label,)) if label else None
+            return LabelCell(cells[0] or "") if label else None
         if self._separator is None:
             labels = self._read_flags(cells, place)
         else:
             labels = _split_cell((cells[0] or "").strip(), self._separator, place)
         if labels is None:
             return None
-        names = [replace_surrogates(label) for label in labels]
+        names = list(map(replace_surrogates, labels))
         for name in names:
             _check_name(name, place, self._separator)
-        return LabelCell(join_labels(names), tuple(sorted(set(names))), names != labels)
+        return LabelCell(join_labels(names), names != labels)
 
     def name(self, text: str, names: LabelNames) -> str | None:
         """Return the label of a row for what `read` found; None where one of them has no name."""
-        labels = split_labels(text) if self.has_sets else (text.strip(),)
-        named = [names.names.get(label) for label in labels]
-        known = {name for name in named if name is not None}
-        return None if None in named else self.join(sorted(known))
+        named = [names.names.get(label, "") for label in self.list_labels(text)]
+        if "" in named:
+            return None
+        return join_labels(named) if self.has_sets else named[0]
 
-    def join(self, labels: Sequence[str]) -> str:
-        """Return the label of a row as one text."""
-        return join_labels(labels) if self.has_sets else labels[0]
+    def list_labels(self, text: str) -> tuple[str, ...]:
+        """Return the labels of a row one by one, for what `read` found or `name` made of it."""
+        return split_labels(text) if self.has_sets else (text.strip(),)
 
     def _read_flags(self, cells: Sequence[str | None], place: str) -> list[str] | None:
         """Return the names of the columns that say yes; None where all cells are empty."""
@@ -89,7 +88,7 @@ def _split_cell(cell: str, separator: str, place: str) -> list[str] | None:
     labels = cell.split(separator)
     if cell.startswith("["):
         try:
-            labels = [str(label) if _is_whole(label) else label for label in json.loads(cell)]
+            labels = [str(label) if type(label) is int else label for label in json.loads(cell)]
         except (ValueError, RecursionError):
             raise DataError(
                 f"{place}: {cell[:40]!r} begins as a JSON list and is none; write it with double "
@@ -101,10 +100,6 @@ def _split_cell(cell: str, separator: str, place: str) -> list[str] | None:
             f"{separator!r} between them, or as a JSON list of texts"
         )
     return [label.strip() for label in labels]
-
-
-def _is_whole(label: Any) -> bool:
-    return isinstance(label, int) and not isinstance(label, bool)
 
 
 def _check_name(label: str, place: str, separator: str | None) -> None:

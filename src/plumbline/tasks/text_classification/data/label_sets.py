@@ -7,12 +7,13 @@ them.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
 SEPARATOR = "|"
 NO_LABEL = "(none)"  # how the empty set is written
+ListLabels = Callable[[str], tuple[str, ...]]  # of what a row has in its column `label`
 
 
 def join_labels(labels: Iterable[str]) -> str:
@@ -23,6 +24,16 @@ def join_labels(labels: Iterable[str]) -> str:
 def split_labels(text: str) -> tuple[str, ...]:
     """Return the labels of a set that `join_labels` wrote."""
     return () if text == NO_LABEL else tuple(text.split(SEPARATOR))
+
+
+def choose_list_labels(has_sets: bool) -> ListLabels:
+    """Return the function that lists the labels of a row; of an empty set there are none."""
+    return split_labels if has_sets else list_one_label
+
+
+def list_one_label(label: str) -> tuple[str, ...]:
+    """Return the label of a row that has one."""
+    return (label,)
 
 
 def serialize_labels(text: str) -> str:

@@ -9,6 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from plumbline.contract.errors import DataError
+
 NULL_LIKE = {"", "na", "n/a", "#n/a", "<na>", "nan", "null", "none", "nil", "-", "--"}
 LONGEST_NULL = max(map(len, NULL_LIKE))
 MIN_ROWS = 8  # of a word that looks like a missing value and is a class
@@ -62,6 +64,20 @@ def name_labels(counts: Mapping[str, int]) -> LabelNames:
     for name, spellings in merged.items():
         names |= dict.fromkeys(spellings, name)
     return LabelNames(names, words, merged)
+
+
+def refuse_vanished(dropped: Mapping[str, int], used: Mapping[str, int]) -> None:
+    """Raise DataError where a class would vanish, since words are taken for missing texts.
+
+    `dropped` counts the rows with such a text by their label, `used` those that can be used.
+    """
+    for label, num_rows in dropped.items():
+        if label not in used and num_rows >= MIN_ROWS:
+            raise DataError(
+                f"label {label!r}: the texts of all its {num_rows:,} rows look like missing "
+                "values (none, nil, - and the like), so the class would vanish; write such "
+                "texts in other words, or remove the rows"
+            )
 
 
 def _find_equal_numbers(labels: Iterable[str]) -> dict[str, list[str]]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from plumbline.contract.task import LABEL_SET
 from plumbline.tables.split_files import write_split
-from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
+from plumbline.tasks.text_classification.data.label_sets import choose_list_labels, serialize_labels
 from plumbline.tasks.text_classification.data.storage import count_rows, has_label_sets, read_rows
 
 
@@ -25,12 +25,12 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
         labels = random.permutation(np.array(table["label"].to_pylist(), dtype=object)).tolist()
         columns = {"label": labels}
         if has_sets:
-            columns[LABEL_SET] = [serialize_labels(label) for label in labels]
+            columns[LABEL_SET] = list(map(serialize_labels, labels))
         for column, values in columns.items():
             index = table.schema.get_field_index(column)
             table = table.set_column(index, column, pa.array(values, pa.string()))
-        own = [set(split_labels(label)) if has_sets else {label} for label in labels]
+        own = list(map(choose_list_labels(has_sets), labels))
         if not known:
             known = set().union(*own)
-        is_known = pa.array([each <= known for each in own])
+        is_known = pa.array([known.issuperset(each) for each in own])
         write_split(target, split, table.filter(is_known))

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 class ReadRow(NamedTuple):
-    """A row of the source, and what follows from it alone; a dropped one has no text."""
+    """A row of the source, and what follows from it alone."""
 
     id: str
-    dropped: str | None  # the policy that drops it
-    found: str  # its label as it is spelled, or the value for which it is dropped
+    found: str  # its label as it is spelled
     given: str | None  # the split of its part
-    text: str = ""
+    text: str
+    dropped: str | None = None  # the policy that drops it
     digest: str = ""
     compact: int = 0  # of `digest_forms`
     decoded: bool = False
@@ -29,33 +29,22 @@ class ReadRow(NamedTuple):
     noisy: bool | None = None  # None: only generated data know their true labels
     values: tuple[str, ...] = ()  # of the wanted columns after text and label; missing: empty
 
-    def get_value(self, column: str | None, label: str) -> str | None:
-        """Return the value of a column that `find_divider` returned; `label` is that of the row."""
-        if column is None:
-            return None
-        if column == "label":
-            return label
-        return self.text if column == "text" else self.values[int(column.removeprefix("#"))]
-
 
 def name_value(number: int) -> str:
     """Return the name of the column that has this one of the values of each row, from 0."""
     return f"#{number}"
 
 
-def find_divider(params: TextParams) -> str | None:
-    """Return the column of named rows that data.split divides by; None where it goes by text."""
+def find_divider(params: TextParams) -> str:
+    """Return what data.split divides named rows by, in SQL; NULL where it goes by text."""
     column = params.data.split.column
     columns = params.data.columns
     if column is None:
-        return None
-    if column == columns.text:
-        return "text"
-    if column == columns.label:
-        return "label"
-    if column in columns.metadata:
-        return name_value(columns.metadata.index(column))
-    return name_value(len(columns.metadata))
+        return "NULL"
+    if column in (columns.text, columns.label):
+        return "text" if column == columns.text else "label"
+    names = [*columns.metadata, column]
+    return f'"{name_value(names.index(column))}"'
 
 
 def batch_rows(rows: Iterable[ReadRow], num_values: int) -> "Iterator[pa.RecordBatch]":
@@ -63,7 +52,7 @@ def batch_rows(rows: Iterable[ReadRow], num_values: int) -> "Iterator[pa.RecordB
     import pyarrow as pa
 
     text, flag = pa.string(), pa.bool_()
-    names = ["id", "#dropped", "#found", "#given", "text", "digest", "#compact"]
+    names = ["id", "#found", "#given", "text", "#dropped", "digest", "#compact"]
     names += ["decoded", "truncated", "#nul", "noisy", *map(name_value, range(num_values))]
     types = [text, text, text, text, text, text, pa.uint64(), flag, flag, flag, flag]
     types += [text] * num_values

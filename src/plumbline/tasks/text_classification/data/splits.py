@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
-from plumbline.tasks.text_classification.data.stratification import find_moves
+from plumbline.tasks.text_classification.data.stratification import find_moves, place_point
 from plumbline.tasks.text_classification.params import Split
 
 # (digest of the text, value of split.column, place) -> split
@@ -40,11 +40,7 @@ def plan_splits(
 
     def assign(digest: str, group: str | None, place: str) -> str:
         point = find_point(split, digest, group, place)
-        if point in moves:
-            return moves[point]
-        if point < test:
-            return "test"
-        return "validation" if point < test + validation else "train"
+        return moves.get(point) or place_point(point, test, test + validation)
 
     return assign
 
@@ -52,17 +48,13 @@ def plan_splits(
 def find_point(split: Split, digest: str, group: str | None, place: str) -> float:
     """Return a number in [0, 1) that depends on nothing but the text, or the group."""
     if split.by == "group":
-        digest = _hash_group(group, split, place)
+        if not group:
+            raise DataError(
+                f"{place}: {split.column} is empty, and data.split divides by it; "
+                "fill it in or split by text"
+            )
+        digest = hashlib.sha256(group.encode()).hexdigest()
     return int(digest[:13], 16) / 16**13
-
-
-def _hash_group(group: str | None, split: Split, place: str) -> str:
-    if not group:
-        raise DataError(
-            f"{place}: {split.column} is empty, and data.split divides by it; "
-            "fill it in or split by text"
-        )
-    return hashlib.sha256(group.encode()).hexdigest()
 
 
 def _divide_by_time(

@@ -1,7 +1,7 @@
 """Examples and their manifest on disk."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +16,10 @@ from plumbline.tables.split_files import (
     read_split,
     read_split_batches,
 )
-from plumbline.tasks.text_classification.data.label_sets import serialize_labels, split_labels
+from plumbline.tasks.text_classification.data.label_sets import choose_list_labels, serialize_labels
 from plumbline.tasks.text_classification.data.normalisation import digest_content, digest_text
 from plumbline.tasks.text_classification.data.source_rows import name_value
+from plumbline.tasks.text_classification.params import SourceColumns, TextParams
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +52,10 @@ def read_batches(
 
     Columns that the split does not have are left out; the others are texts of one type.
     """
-    yield from map(_cast_to_texts, read_split_batches(examples, split, columns))
+    import pyarrow as pa
+
+    for batch in read_split_batches(examples, split, columns):  # pandas has another type of text
+        yield batch.cast(pa.schema([(name, pa.string()) for name in batch.schema.names]))
 
 
 def has_label_sets(examples: Path, split: str) -> bool:
@@ -62,9 +66,7 @@ def has_label_sets(examples: Path, split: str) -> bool:
 def read_label_sets(examples: Path, split: str) -> list[tuple[str, ...]]:
     """Return the labels of each row of one split, in order; one each where rows have one."""
     labels = read_split(examples, split, ["label"])["label"].to_pylist()
-    if has_label_sets(examples, split):
-        return [split_labels(label) for label in labels]
-    return [(label,) for label in labels]
+    return list(map(choose_list_labels(has_label_sets(examples, split)), labels))
 
 
 def read_inputs(examples: Path, split: str) -> dict[str, list[Any]]:
@@ -80,86 +82,52 @@ def list_rows(examples: Path, split: str) -> Iterator["pd.DataFrame"]:
         if LABEL_SET in rows:
             rows[LABEL_SET] = rows["label"].map(serialize_labels)
         yield rows.drop(columns="text").assign(
-            length=[len(text) for text in texts],
-            digest=[digest_text(text) for text in texts],
-            **{CONTENT_DIGEST: [digest_content(text) for text in texts]},
+            length=list(map(len, texts)),
+            digest=list(map(digest_text, texts)),
+            **{CONTENT_DIGEST: list(map(digest_content, texts))},
         )
 
 
-class ExampleWriter(AbstractContextManager["ExampleWriter"]):
-    """Writes rows into files of their splits, and one row for each into the manifest."""
-
-    def __init__(
-        self,
-        examples: Path,
-        manifest: Path,
-        metadata: Sequence[str],
-        *,
-        is_generated: bool,
-        has_sets: bool,
-    ) -> None:
-        example_schema, manifest_schema = _build_schemas(metadata, is_generated, has_sets)
-        self._metadata = metadata
-        self._schemas = example_schema, manifest_schema
-        self._splits: dict[str, SplitWriter] = {}
-        with ExitStack() as stack:  # closes what is open, should the next one fail
-            for split in SPLITS:
-                writer = SplitWriter(examples, split, example_schema)
-                self._splits[split] = stack.enter_context(writer)
-            self._manifest = stack.enter_context(BatchWriter(manifest, manifest_schema))
-            self._stack = stack.pop_all()
-
-    def add(self, rows: "pa.RecordBatch") -> None:
-        """Write rows, as `RowDivision` returns them."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        columns = self._build_columns(rows)
-        examples, manifest = (
-            pa.record_batch([columns[name] for name in schema.names], schema)
-            for schema in self._schemas
-        )
-        self._manifest.add(manifest)
-        for split, writer in self._splits.items():
-            is_own = pc.equal(rows["split"], split)
-            writer.add(examples.filter(is_own))
-
-    def _build_columns(self, rows: "pa.RecordBatch") -> "dict[str, pa.Array]":
-        """Return what both schemas name, and more."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        columns = dict(zip(rows.schema.names, rows.columns, strict=True))
-        for number, name in enumerate(self._metadata):
-            columns[name] = rows[name_value(number)]
-        columns["length"] = pc.utf8_length(rows["text"]).cast("int64")
-        columns[CONTENT_DIGEST] = pa.array(map(digest_content, rows["text"].to_pylist()))
-        columns[LABEL_SET] = _serialize_all(rows["label"])
-        return columns
-
-    def __exit__(self, *error: Any) -> None:
-        self._stack.__exit__(*error)
-
-
-def _serialize_all(labels: "pa.Array") -> "pa.Array":
-    """Return the labels of each row as JSON."""
+def write_examples(
+    rows: "Iterable[pa.RecordBatch]", params: TextParams, examples: Path, manifest: Path
+) -> None:
+    """Write rows into files of their splits, and one row for each into the manifest."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    encoded = labels.dictionary_encode()
-    sets = [serialize_labels(text) for text in encoded.dictionary.to_pylist()]
-    return pa.array(sets, pa.string()).take(encoded.indices)
+    example_schema, manifest_schema = _build_schemas(params)
+    with ExitStack() as stack:
+        splits: dict[str, SplitWriter] = {}
+        for split in SPLITS:
+            splits[split] = stack.enter_context(SplitWriter(examples, split, example_schema))
+        writer = stack.enter_context(BatchWriter(manifest, manifest_schema))
+        for batch in rows:
+            columns = _build_columns(batch, params.data.columns)
+            arrays = [columns[name] for name in example_schema.names]
+            own = pa.record_batch(arrays, example_schema)
+            for split, split_writer in splits.items():
+                split_writer.add(own.filter(pc.equal(batch["split"], split)))
+            arrays = [columns[name] for name in manifest_schema.names]
+            writer.add(pa.record_batch(arrays, manifest_schema))
 
 
-def _cast_to_texts(batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    """Return the batch as ingest writes it: pandas has another type, and metadata of its own."""
+def _build_columns(rows: "pa.RecordBatch", named: SourceColumns) -> "dict[str, pa.Array]":
+    """Return what both schemas name, and more."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    return batch.cast(pa.schema([(name, pa.string()) for name in batch.schema.names]))
+    columns = dict(zip(rows.schema.names, rows.columns, strict=True))
+    for number, name in enumerate(named.metadata):
+        columns[name] = rows[name_value(number)]
+    columns["length"] = pc.utf8_length(rows["text"]).cast("int64")
+    columns[CONTENT_DIGEST] = pa.array(map(digest_content, rows["text"].to_pylist()))
+    if named.has_label_sets:
+        sets = map(serialize_labels, rows["label"].to_pylist())
+        columns[LABEL_SET] = pa.array(sets, pa.string())
+    return columns
 
 
-def _build_schemas(
-    metadata: Sequence[str], is_generated: bool, has_sets: bool
-) -> tuple["pa.Schema", "pa.Schema"]:
+def _build_schemas(params: TextParams) -> tuple["pa.Schema", "pa.Schema"]:
     """Return the schema of the examples and that of the manifest.
 
     Of sets of labels, both also have the labels one by one.
@@ -167,13 +135,13 @@ def _build_schemas(
     import pyarrow as pa
 
     text = pa.string()
-    metadata_fields = [(name, text) for name in metadata]
-    if has_sets:
+    metadata_fields = [(name, text) for name in params.data.columns.metadata]
+    if params.data.columns.has_label_sets:
         metadata_fields.append((LABEL_SET, text))
     example = [("id", text), ("text", text), ("label", text)]
     row = [("id", text), ("split", text), ("label", text), ("length", pa.int64()), ("digest", text)]
     row.append((CONTENT_DIGEST, text))
     flags = [("decoded", pa.bool_()), ("truncated", pa.bool_())]
-    if is_generated:
+    if params.data.source == "generated":
         flags.append(("noisy", pa.bool_()))
     return pa.schema(example + metadata_fields), pa.schema(row + metadata_fields + flags)

@@ -23,7 +23,9 @@ def find_moves(
     are splits cannot be helped and stays as it is.
     """
     plan = PointPlan(classes, validation, test)
-    plan.fill()
+    for name in plan.list_classes():
+        for split in SPLITS:
+            plan.fill(name, split)
     return plan.moves
 
 
@@ -47,13 +49,12 @@ class PointPlan:
                 self._names_at[point].append(name)
                 self._counts[name][self._find_side(point)] += 1
 
-    def fill(self) -> None:
-        """Move points until every class has what it needs, as far as that is possible."""
-        for name in sorted(self._classes, key=lambda name: (len(self._classes[name]), name)):
-            for split in SPLITS:
-                self._fill_split(name, split)
+    def list_classes(self) -> list[str]:
+        """List the classes that can be helped, the smallest first."""
+        return sorted(self._classes, key=lambda name: (len(self._classes[name]), name))
 
-    def _fill_split(self, name: str, split: str) -> None:
+    def fill(self, name: str, split: str) -> None:
+        """Move points until `split` has what it needs of a class, as far as that is possible."""
         for point in self._order_candidates(name, split):
             if self._counts[name][split] >= self._compute_need(name, split):
                 return
@@ -90,8 +91,13 @@ class PointPlan:
             self._counts[name][split] += 1
 
     def _find_side(self, point: float) -> str:
-        if point in self.moves:
-            return self.moves[point]
-        if point < self._test_end:
-            return "test"
-        return "validation" if point < self._validation_end else "train"
+        return self.moves.get(point) or place_point(point, self._test_end, self._validation_end)
+
+
+def place_point(point: float, test_end: float, validation_end: float) -> str:
+    """Return the split of a point that is not moved: test comes first, then validation."""
+    if point < test_end:
+        return "test"
+    if point < validation_end:
+        return "validation"
+    return "train"

@@ -1,18 +1,18 @@
 """What was read, in numbers and plain sentences: the content of data/source.json."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.sources.source_part import SourcePart
-from plumbline.tasks.text_classification.data.label_sets import split_labels
-from plumbline.tasks.text_classification.data.policies import PolicyCounts
+from plumbline.tasks.text_classification.data.label_cells import LabelCells
+from plumbline.tasks.text_classification.data.policies import RowCount
 from plumbline.tasks.text_classification.params import TextParams
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    import pandas as pd
 
 POLICY_SENTENCES = {
     "null_text": "dropped for an empty or null-like text",
@@ -23,48 +23,44 @@ POLICY_SENTENCES = {
     "truncated": "cut to data.policies.max_chars",
     "nul_kept": "with NUL characters, which were kept",
 }
+DROPPED = ("null_text", "null_label", "copy", "leaked")
+CHANGED = ("decoded", "truncated", "nul_kept", "label_respelled")
 
 
 class Summary:
-    """Counts of examples, taken while they are written."""
+    """Counts of examples, from a table of split, label, whether that is noise, and rows."""
 
-    def __init__(self, *, has_sets: bool) -> None:
-        self._has_sets = has_sets
+    def __init__(self, kinds: "pd.DataFrame", cells: LabelCells) -> None:
         self.splits: Counter[str] = Counter()
         self.noisy: Counter[str] = Counter()
         self.classes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-
-    def add(self, rows: "pa.RecordBatch") -> None:
-        """Count rows, as `RowDivision` returns them."""
-        kinds = Counter(
-            zip(*(rows[name].to_pylist() for name in ("split", "label", "noisy")), strict=True)
-        )
-        for (split, text, noisy), num_rows in kinds.items():
+        for split, text, noisy, num_rows in kinds.itertuples(index=False, name=None):
             self.splits[split] += num_rows
-            self.noisy[split] += num_rows * bool(noisy)
-            for label in split_labels(text) if self._has_sets else (text,):
+            self.noisy[split] += num_rows * noisy
+            for label in cells.list_labels(text):
                 self.classes[label][split] += num_rows
 
     def build_facts(
         self,
         params: TextParams,
         parts: list[SourcePart],
-        counts: PolicyCounts,
+        num_read: int,
+        counts: Mapping[str, RowCount],
         notices: list[str],
     ) -> dict[str, Any]:
         """Return all of it, fit for JSON; raises DataError where train has no row."""
         if not self.splits["train"]:
             names = ", ".join(part.name for part in parts)
-            usable = f"{self.splits.total():,} of {counts.num_rows:,} rows could be used"
+            usable = f"{self.splits.total():,} of {num_read:,} rows could be used"
             raise DataError(
                 f"{names}: no row for the train split ({usable}); check the shares under data.split"
             )
         facts: dict[str, Any] = {
             "sources": [part.facts for part in parts],
-            "rows_read": counts.num_rows,
+            "rows_read": num_read,
             "rows_kept": self.splits.total(),
-            "dropped": counts.build_facts("null_text", "null_label", "copy", "leaked"),
-            "changed": counts.build_facts("decoded", "truncated", "nul_kept", "label_respelled"),
+            "dropped": {name: counts[name].build_facts() for name in DROPPED},
+            "changed": {name: counts[name].build_facts() for name in CHANGED},
             "splits": {split: self.splits[split] for split in SPLITS},
             "classes": {label: dict(self.classes[label]) for label in sorted(self.classes)},
         }
@@ -73,10 +69,10 @@ class Summary:
             facts["generated"] = self._measure_noise(params)
         return facts
 
-    def _describe(self, counts: PolicyCounts) -> Iterator[str]:
+    def _describe(self, counts: Mapping[str, RowCount]) -> Iterator[str]:
         """Yield a sentence for everything that a person should look at."""
         for policy, sentence in POLICY_SENTENCES.items():
-            count = counts.counts[policy]
+            count = counts[policy]
             if count.num_rows:
                 values = ", ".join(repr(value) for value in count.spellings if value)
                 spelled = f" ({values})" if values else ""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.rows import ROW, StoredRows
+from plumbline.tasks.text_classification.data.label_sets import choose_list_labels
 from plumbline.tasks.text_classification.expectations import (
     duplicates,
     giveaways,
@@ -21,7 +22,6 @@ from plumbline.tasks.text_classification.expectations import (
     recognition,
 )
 from plumbline.tasks.text_classification.expectations.labels import (
-    choose_list_labels,
     count_labels,
     find_first_finding,
 )
@@ -99,11 +99,11 @@ def _plan_ingest_findings(params: TextParams, facts: Mapping[str, Any]) -> AddFi
     def find(values: Values) -> dict[str, list[Any]]:
         texts = values["text"]
         return {
-            "excerpt": [make_excerpt(text) for text in texts],
+            "excerpt": list(map(make_excerpt, texts)),
             "dropped_share": [dropped_share] * len(texts),
             "encoding": ["bytes that are not UTF-8" if is_ else None for is_ in values["decoded"]],
             "cut": [cut if is_cut else None for is_cut in values["truncated"]],
-            "blanks": [_describe_blank(normal) for normal in values["normal"]],
+            "blanks": list(map(_describe_blank, values["normal"])),
             "personal_data": [", ".join(find_personal_data(text)) or None for text in texts],
         }
 
@@ -129,7 +129,7 @@ def _plan_label_findings(
     num_labels = Counter(split for split, _ in sizes)
 
     def find(values: Values) -> dict[str, list[Any]]:
-        own = [list_labels(label) for label in values["label"]]
+        own = list(map(list_labels, values["label"]))
         in_train = [split == "train" for split in values["split"]]
         columns: dict[str, list[Any]] = {}
         for name, findings in of_all.items():
@@ -152,7 +152,7 @@ def _plan_label_noise(rows: StoredRows, sizes: labels.LabelSizes, seed: int) -> 
 
     def find(values: Values) -> dict[str, list[Any]]:
         judged = [int(row in noise) for row in values[ROW]]
-        suspects = [noise.get(row) for row in values[ROW]]
+        suspects = list(map(noise.get, values[ROW]))
         return {"judged": judged, "label_noise": suspects}
 
     return find
@@ -172,7 +172,7 @@ def _plan_row_findings(rows: StoredRows, params: TextParams) -> AddFindings:
         }
 
     def find(values: Values) -> dict[str, list[Any]]:
-        return {name: [found.get(row) for row in values[ROW]] for name, found in findings.items()}
+        return {name: list(map(found.get, values[ROW])) for name, found in findings.items()}
 
     return find
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.expectations.labels import ListLabels
+from plumbline.tasks.text_classification.data.label_sets import ListLabels
 
 MIN_PRECISION = 0.97  # of the rows with the word, this share has the label
 MIN_RECALL = 0.8  # of the rows with the label, this share has the word

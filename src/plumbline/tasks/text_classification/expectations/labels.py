@@ -2,26 +2,30 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.label_sets import ListLabels
 from plumbline.tasks.text_classification.data.normalisation import fold_spelling
 from plumbline.tasks.text_classification.data.words import LONG_WORD
 
-ListLabels = Callable[[str], tuple[str, ...]]  # of what a row has in its column `label`
+if TYPE_CHECKING:
+    import numpy as np
+    import pandas as pd
+
 COUNT_LABELS = 'SELECT split, label, count(*) FROM rows GROUP BY ALL ORDER BY min("#row")'
-
-
-def choose_list_labels(has_sets: bool) -> ListLabels:
-    """Return the function that lists the labels of a row; of an empty set there are none."""
-    return split_labels if has_sets else list_one_label
-
-
-def list_one_label(label: str) -> tuple[str, ...]:
-    """Return the label of a row that has one."""
-    return (label,)
+FRACTION = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?", re.IGNORECASE)
+NUM_FOLDS = 5
+MAX_ROWS = 20_000  # that are cross-validated: about ten seconds for 150 classes
+MAX_SPELLINGS = 6  # that are shown
+NUM_FEATURES = 2**17
+LIST_JUDGED = """
+    SELECT "#row" FROM rows WHERE split = 'train' AND label IN (SELECT unnest(?)) ORDER BY "#row"
+"""
+READ_JUDGED = 'SELECT "#row", label, text FROM rows WHERE "#row" IN (SELECT unnest(?))'
+LabelSizes = Mapping[tuple[str, str], int]  # (split, label) -> rows
+LabelFindings = dict[str, str]  # label -> what is wrong with it
 
 
 def count_labels(rows: StoredRows, list_labels: ListLabels) -> Counter[tuple[str, str]]:
@@ -36,25 +40,6 @@ def count_labels(rows: StoredRows, list_labels: ListLabels) -> Counter[tuple[str
 def find_first_finding(findings: Mapping[str, str], labels: tuple[str, ...]) -> str | None:
     """Return what was found about the first of a row's labels that anything was found of."""
     return next((findings[label] for label in labels if label in findings), None)
-
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-FRACTION = re.compile(r"[+-]?\d*[.,]\d+(e[+-]?\d+)?", re.IGNORECASE)
-NUM_FOLDS = 5
-MAX_ROWS = 20_000  # that are cross-validated: about ten seconds for 150 classes
-MAX_SPELLINGS = 6  # that are shown
-NUM_FEATURES = 2**17
-LIST_JUDGED = """
-    SELECT "#row" FROM rows WHERE split = 'train' AND label IN (SELECT unnest(?)) ORDER BY "#row"
-"""
-READ_JUDGED = 'SELECT "#row", label, text FROM rows WHERE "#row" IN (SELECT unnest(?))'
-
-
-LabelSizes = Mapping[tuple[str, str], int]  # (split, label) -> rows
-LabelFindings = dict[str, str]  # label -> what is wrong with it
 
 
 def find_rare_labels(sizes: LabelSizes, min_rows: int) -> LabelFindings:

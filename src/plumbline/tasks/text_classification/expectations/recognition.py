@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.expectations.labels import (
+from plumbline.tasks.text_classification.data.label_sets import (
     ListLabels,
     choose_list_labels,
     list_one_label,

@@ -119,7 +119,12 @@ def _expect_held_out(
 
     leakage = f"leakage_{split}"
     near = f"near_duplicates_{split}"
-    unknown = _limit_mean("unknown_words", MAX_UNKNOWN_WORD_SHARE, rows)
+    unknown = expect(
+        "expect_column_mean_to_be_between",
+        column="unknown_words",
+        max_value=MAX_UNKNOWN_WORD_SHARE,
+        rows=rows,
+    )
     absent = f"absent_labels_{split}"
     return {
         f"classes_{split}": _limit_distinct("label", split),
@@ -156,7 +161,3 @@ def _limit_labels(max_value: int) -> Any:
         max_value=float(max_value),
         rows=select("split", "train"),
     )
-
-
-def _limit_mean(column: str, max_value: float, rows: Any = None) -> Any:
-    return expect("expect_column_mean_to_be_between", column=column, max_value=max_value, rows=rows)

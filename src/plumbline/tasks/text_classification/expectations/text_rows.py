@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from plumbline.contract.task import SPLITS
 from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.rows import StoredRows
-from plumbline.tasks.text_classification.data import normalise, read_batches
+from plumbline.tasks.text_classification.data import normalise
+from plumbline.tasks.text_classification.data.storage import read_batches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -114,7 +115,7 @@ def _complete_batches(
     import pyarrow as pa
 
     for batch in batches:
-        forms = [build_form(text) for text in batch["text"].to_pylist()]
+        forms = list(map(build_form, batch["text"].to_pylist()))
         compact = [form.replace(" ", "") for form in forms]
         values = {name: batch[name] for name in (*columns, "text")}
         values |= {name_metadata(number): batch[name] for number, name in enumerate(metadata)}

@@ -9,21 +9,9 @@ from plumbline.process.files import read_json
 # `model_type` in config.json. Each goes through training, export, int8 and the predictor in
 # tests/tasks/text_classification/test_architectures.py.
 SUPPORTED = (
-    "albert",
-    "bert",
-    "deberta",
-    "deberta-v2",
-    "distilbert",
-    "electra",
-    "eurobert",
-    "gpt2",
-    "llama",
-    "modernbert",
-    "mpnet",
-    "qwen3",
-    "roberta",
-    "xlm-roberta",
-)
+    "albert", "bert", "deberta", "deberta-v2", "distilbert", "electra", "eurobert", "gpt2",
+    "llama", "modernbert", "mpnet", "qwen3", "roberta", "xlm-roberta",
+)  # fmt: skip
 CONVERT = (
     "write what is missing once into a folder, and name that as weights: "
     '`python -c "from transformers import AutoModel, AutoTokenizer as T; '

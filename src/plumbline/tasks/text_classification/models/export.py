@@ -138,7 +138,7 @@ def _choose_threshold(policy: FormPolicy, confidence: np.ndarray, hits: np.ndarr
 
 def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
     """Return the graph of `model`, as an onnx.ModelProto."""
-    longest = [int(row) for row in np.argsort(rows.lengths)[-2:]]
+    longest = list(map(int, np.argsort(rows.lengths)[-2:]))
     batch = rows.__getitems__(longest)
     num_rows = torch.export.Dim("rows", min=1)
     num_tokens = torch.export.Dim("tokens", min=1)

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plumbline.contract.errors import TrainingError
-from plumbline.tasks.text_classification.data import count_rows, has_label_sets, read_batches
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.label_sets import choose_list_labels
+from plumbline.tasks.text_classification.data.storage import (
+    count_rows,
+    has_label_sets,
+    read_batches,
+)
 
 
 @dataclass(frozen=True)
@@ -59,12 +63,10 @@ def read_training_texts(examples: Path, max_chars: int) -> TrainingTexts:
 
 def _count_labels(examples: Path, split: str) -> LabelledTexts:
     has_sets = has_label_sets(examples, split)
+    list_labels = choose_list_labels(has_sets)
     counts: Counter[str] = Counter()
     for batch in read_batches(examples, split, ["label"]):
-        labels = batch["label"].to_pylist()
-        if has_sets:
-            for text in labels:
-                counts.update(split_labels(text))
-        else:
-            counts.update(labels)
+        for text, num_rows in Counter(batch["label"].to_pylist()).items():
+            for label in list_labels(text):
+                counts[label] += num_rows
     return LabelledTexts(examples, split, has_sets, count_rows(examples, split), counts)

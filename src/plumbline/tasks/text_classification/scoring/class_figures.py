@@ -86,7 +86,7 @@ def _draw_matrix(axes: "Axes", names: list[str], counts: np.ndarray, few: bool) 
     image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1, interpolation="none", aspect="equal")
     name_size = 9 if few else 7
     number_size = 9 if few else 5
-    ticks = [_shorten_name(name) for name in names]
+    ticks = list(map(_shorten_name, names))
     axes.set_xticks(range(len(names)), ticks, rotation=90, fontsize=name_size)
     axes.set_yticks(range(len(names)), ticks, fontsize=name_size)
     axes.set(xlabel="predicted", ylabel="actual")

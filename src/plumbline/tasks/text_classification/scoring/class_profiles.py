@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plumbline.tasks.text_classification.data import count_rows, has_label_sets, read_rows
-from plumbline.tasks.text_classification.data.label_sets import split_labels
+from plumbline.tasks.text_classification.data.label_sets import choose_list_labels
+from plumbline.tasks.text_classification.data.storage import count_rows, has_label_sets, read_rows
 from plumbline.tasks.text_classification.data.words import UNBROKEN
 
 MAX_TEXTS = 50_000  # of train: more would take memory, and say little that is new
@@ -61,9 +61,8 @@ def draw_training_texts(examples: Path, seed: int) -> list[LabelledText]:
     num_rows = count_rows(examples, "train")
     numbers = np.random.default_rng(seed).permutation(num_rows)[:MAX_TEXTS]
     rows = read_rows(examples, "train", sorted(numbers.tolist()), ["text", "label"])
-    labels: list[Any] = rows["label"].to_pylist()
-    has_sets = has_label_sets(examples, "train")
-    label_sets = [split_labels(label) if has_sets else (label,) for label in labels]
+    list_labels = choose_list_labels(has_label_sets(examples, "train"))
+    label_sets = map(list_labels, rows["label"].to_pylist())
     return list(map(LabelledText, rows["text"].to_pylist(), label_sets))
 
 

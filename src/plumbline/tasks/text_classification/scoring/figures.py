@@ -21,6 +21,8 @@ from plumbline.tasks.text_classification.scoring.class_figures import (
     draw_per_class,
 )
 
+LOSSES = "Validation loss (solid, marked) and training loss (dotted) of each candidate, by epoch."
+
 
 def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure]:
     """Draw the figures of the winner (the first of `candidates`) and those of all candidates."""
@@ -33,7 +35,9 @@ def draw_figures(params: TextParams, candidates: list[Candidate]) -> list[Figure
     ]
     losses = trace_losses(candidates)
     if losses:
-        figures.append(_draw_learning_curves(losses))
+        panels = {"loss": losses}
+        title = "Learning curves"
+        figures.append(draw_lines("learning", title, LOSSES, "epoch", panels, ylim=(0, None)))
     figures.append(draw_confusion(winner, has_sets=params.data.columns.has_label_sets))
     figures.append(draw_per_class(winner, confidence))
     return figures
@@ -106,12 +110,3 @@ def _mark_answered(winner: Candidate) -> list[Line]:
         return []
     risk = 1 - rows["accuracy"][answered].mean()
     return [Line([answered.mean()], [risk], f"{winner.name} as sealed", BLACK, "*", "none")]
-
-
-def _draw_learning_curves(lines: list[Line]) -> Figure:
-    caption = (
-        "Validation loss (solid, with marks) and training loss (dotted) of every candidate, "
-        "epoch by epoch."
-    )
-    panels = {"loss": lines}
-    return draw_lines("learning", "Learning curves", caption, "epoch", panels, ylim=(0, None))

@@ -16,8 +16,9 @@ import pandas as pd
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
-from plumbline.tasks.text_classification.data import has_label_sets, read_label_sets, read_split
+from plumbline.tasks.text_classification.data import read_label_sets, read_split
 from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels, mark_labels
+from plumbline.tasks.text_classification.data.storage import has_label_sets
 from plumbline.tasks.text_classification.scoring.answers import ClassAnswers, collect_answers
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
     LabelAnswers,
@@ -50,7 +51,7 @@ def score(
     per_example = {
         "id": np.array(rows["id"].to_pylist(), dtype=object),
         "accuracy": hits,
-        "actual": np.array([join_labels(labels) for labels in actual], dtype=object),
+        "actual": np.array(list(map(join_labels, actual)), dtype=object),
         "predicted": answers.labels,
         "confidence": answers.confidence,
         "answered": 1.0 - answers.abstained,
