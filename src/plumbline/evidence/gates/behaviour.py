@@ -13,7 +13,7 @@ from typing import Any
 
 from plumbline.contract.params import Behaviour
 from plumbline.contract.records import Case
-from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status, name_status
 from plumbline.statistics.intervals import Interval, compute_proportion_interval
 from plumbline.statistics.power import DISPROOF_LEVEL
 
@@ -85,9 +85,8 @@ def _judge_test(case: Case, required: float, level: float) -> JudgedTest:
     if not case.is_sample:
         # Rounded down, so that among few no single one decides; at least one, if any is required.
         least = max(math.ceil(required), math.floor(required * num_cases + ROUNDING))
-        status: Status = "pass" if case.num_passed >= least else "fail"
-        return JudgedTest(case, least / num_cases, None, status)
+        return JudgedTest(case, least / num_cases, None, name_status(case.num_passed >= least))
     interval = compute_proportion_interval(case.num_passed, num_cases, 1 - 2 * level, "exact")
     if required and (1 - required) ** num_cases >= level:  # the chance that none passes there
         return JudgedTest(case, required, interval, "not-applicable")
-    return JudgedTest(case, required, interval, "fail" if interval.high < required else "pass")
+    return JudgedTest(case, required, interval, name_status(interval.high >= required))

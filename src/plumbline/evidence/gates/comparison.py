@@ -8,7 +8,7 @@ import numpy as np
 
 from plumbline.evidence import compare
 from plumbline.evidence.compare import Slice
-from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, name_status
 from plumbline.evidence.scores import CHAMPION
 from plumbline.statistics import intervals, power
 from plumbline.statistics.intervals import Interval
@@ -56,8 +56,7 @@ def check_champion(question: GateQuestion) -> Ruling:
             reason += f", since the champion lost {question.known.lag:.4f} against former ones"
     gain, said = _ask_own_rows(question, champion)
     reason += said
-    has_won = comparison.won and gain >= comparison.required
-    status: Status = "pass" if has_won else "fail"
+    status = name_status(comparison.won and gain >= comparison.required)
     return Ruling(status, reason, comparison.difference, comparison.required, comparison.interval)
 
 
@@ -140,7 +139,7 @@ def check_slices(question: GateQuestion) -> Ruling:
 
 def describe_slices(question: GateQuestion) -> dict[str, Any]:
     """Describe each group beside the same group of the reference."""
-    return {"slices": [asdict(slice_) for slice_ in question.slices]}
+    return {"slices": list(map(asdict, question.slices))}
 
 
 def check_power(question: GateQuestion) -> Ruling:

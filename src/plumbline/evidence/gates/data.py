@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from plumbline.contract import layout
 from plumbline.contract.records import Leak
 from plumbline.contract.task import LABEL_SET, RIGHT_ANSWER, SPLITS
-from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, name_status
 from plumbline.statistics import independent, intervals, power
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def check_test_split(question: GateQuestion) -> Ruling:
     if renames:
         old, new = next(iter(renames.items()))
         reason += f"; {len(renames)} classes are called otherwise now ({old!r} is {new!r})"
-    status: Status = "pass" if share <= limit else "fail"
+    status = name_status(share <= limit)
     if status == "fail":
         reason += f"; at most {limit:.0%} may be gone or other than they were. {WAY_OUT}"
     return Ruling(status, reason, share, limit)

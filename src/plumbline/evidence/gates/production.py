@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from plumbline.contract.params import TRAINED_FORM
-from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, name_status
 from plumbline.evidence.scores import name_answers
 from plumbline.statistics.parity import is_disproved
 
@@ -31,8 +31,7 @@ def check_calibration(question: GateQuestion) -> Ruling:
     reason = f"{what} are {measured:.4f} apart on the test rows, allowed: {limit}"
     if measured > limit:
         reason += f"; a model that is off by that in the same way shows up to {highest:.4f} on them"
-    status: Status = "pass" if measured <= highest else "fail"
-    return Ruling(status, reason, measured, highest)
+    return Ruling(name_status(measured <= highest), reason, measured, highest)
 
 
 def check_budget(question: GateQuestion) -> Ruling:
@@ -67,7 +66,7 @@ def check_budget(question: GateQuestion) -> Ruling:
             f"; measured on a busy machine, where calls took {slowdown:.1f} times as long as they "
             "count: run evaluate again on a quiet one for exact times"
         )
-    return Ruling("pass" if worst <= 1 else "fail", reason, worst, 1)
+    return Ruling(name_status(worst <= 1), reason, worst, 1)
 
 
 def check_parity(question: GateQuestion) -> Ruling:
@@ -129,7 +128,7 @@ def check_export(question: GateQuestion) -> Ruling:
         f"{worst.form} differs by {worst.largest:.2g} from what weights and params give; "
         f"rounding explains {worst.limit:.2g}"
     )
-    return Ruling("fail" if beyond else "pass", reason, worst.largest, worst.limit)
+    return Ruling(name_status(not beyond), reason, worst.largest, worst.limit)
 
 
 def check_answers(question: GateQuestion) -> Ruling:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from plumbline.evidence import compare
-from plumbline.evidence.gates.question import GateQuestion, Ruling, Status
+from plumbline.evidence.gates.question import GateQuestion, Ruling, Status, name_status
 from plumbline.statistics import intervals
 from plumbline.statistics.power import DISPROOF_CONFIDENCE, count_explained_rows
 
@@ -61,10 +61,9 @@ def check_bounds(question: GateQuestion) -> Ruling:
         is_beyond = interval.low > limit
     else:
         is_beyond = interval.high < limit
-    status: Status = "fail" if is_beyond else "pass"
     judgement = "is too good to be true" if is_beyond else "is possible"
     reason = f"{question.score:.4f} {judgement}: {bound.reason}"
-    return Ruling(status, reason, question.score, limit, interval)
+    return Ruling(name_status(not is_beyond), reason, question.score, limit, interval)
 
 
 def _check_bound_of_each_row(question: GateQuestion, limits: np.ndarray) -> Ruling:
@@ -131,5 +130,4 @@ def check_floor(question: GateQuestion) -> Ruling:
     if question.metric.higher_is_better:
         bound = f"at least {interval.low:.4f}"
     reason = f"{name} is {bound} (end of its interval); required: {limit:.4f}"
-    status: Status = "pass" if is_enough else "fail"
-    return Ruling(status, reason, question.score, limit, interval)
+    return Ruling(name_status(is_enough), reason, question.score, limit, interval)

@@ -238,6 +238,11 @@ class Ruling:
     interval: Interval | None = None
 
 
+def name_status(holds: bool) -> Status:
+    """Return what a gate says of a claim."""
+    return "pass" if holds else "fail"
+
+
 @dataclass(frozen=True, kw_only=True)
 class GateResult(Ruling):
     """A ruling with its question, as evidence.json and the report show it."""
