@@ -9,7 +9,7 @@ from pathlib import Path
 from plumbline.contract.errors import PlumblineError
 from plumbline.process.locks import hold
 from plumbline_consult.calling import AgentOutcome
-from plumbline_consult.course import Course
+from plumbline_consult.consultation import Course
 
 
 @dataclass

@@ -5,12 +5,16 @@ import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from plumbline_consult.agents import AgentEntry, AgentsFile
-from plumbline_consult.chat_protocol import AgentError, Messages, Reason, Reply
+from plumbline_consult.chat_protocol import (
+    AgentError,
+    Messages,
+    Reply,
+    build_messages,
+    extract_answer,
+)
 from plumbline_consult.endpoint import EndpointClient
-from plumbline_consult.prompts import build_messages, extract_answer
 
 FIRST_WAIT_S = 0.5
 Normalise = Callable[[str], str]
@@ -22,8 +26,7 @@ class AgentOutcome:
 
     agent: str
     answer: str = ""  # as the policy sees it; empty where there is none
-    status: Reason | Literal["answered"] = "answered"
-    message: str = ""  # why there is no answer
+    message: str = ""  # why there is no answer; empty where it answered
     tokens: int = 0  # of the request that was answered
     cost: float = 0.0  # dollars
     seconds: float = 0.0
@@ -36,7 +39,7 @@ class AgentCaller:
     def __init__(self, name: str, agent: AgentEntry) -> None:
         self.name = name
         self.agent = agent
-        self._client = EndpointClient(name, agent)
+        self.client = EndpointClient(name, agent)
         self._slots = asyncio.Semaphore(agent.max_parallel)
 
     async def ask(
@@ -45,23 +48,18 @@ class AgentCaller:
         """Ask until `deadline` of the event loop; the outcome says why there is no answer."""
         start = time.monotonic()
         messages = build_messages(self.agent, question, others)
+        outcome = AgentOutcome(self.name)
         try:
             async with asyncio.timeout_at(deadline):
                 await asyncio.sleep(0)  # ends here where the deadline has passed: nothing is sent
                 reply = await self._try_repeatedly(messages, deadline)
-        except TimeoutError:
-            message = "cancelled: no answer before the deadline of the question"
-            outcome = AgentOutcome(self.name, status="timeout", message=message)
-        except AgentError as error:
-            outcome = AgentOutcome(self.name, status=error.reason, message=str(error))
-        else:
             outcome = self._read(reply, normalise)
+        except TimeoutError:
+            outcome.message = "cancelled: no answer before the deadline of the question"
+        except AgentError as error:
+            outcome.message = str(error)
         outcome.seconds = round(time.monotonic() - start, 3)
         return outcome
-
-    async def close(self) -> None:
-        """Close its connections."""
-        await self._client.close()
 
     async def _try_repeatedly(self, messages: Messages, deadline: float) -> Reply:
         """Raise the last AgentError: at once where asking again cannot help before `deadline`."""
@@ -69,7 +67,9 @@ class AgentCaller:
             try:
                 return await self._attempt(messages)
             except AgentError as error:
-                wait = choose_wait(number, error.retry_after_s)
+                longest = FIRST_WAIT_S * 2 ** (number - 1)
+                jitter = random.uniform(0, longest)  # noqa: S311  spreads load, no secret
+                wait = error.retry_after_s + jitter
                 is_late = asyncio.get_running_loop().time() + wait >= deadline
                 if not error.may_retry or number == self.agent.attempts or is_late:
                     raise
@@ -81,10 +81,10 @@ class AgentCaller:
         async with self._slots:
             try:
                 async with asyncio.timeout(self.agent.timeout_s):
-                    return await self._client.respond(messages)
+                    return await self.client.respond(messages)
             except TimeoutError:
                 message = f"timeout: no complete response within {self.agent.timeout_s:g} s"
-                raise AgentError("timeout", message, may_retry=True) from None
+                raise AgentError(message, may_retry=True) from None
 
     def _read(self, reply: Reply, normalise: Normalise) -> AgentOutcome:
         agent = self.agent
@@ -99,21 +99,18 @@ class AgentCaller:
         )
 
 
-def choose_wait(number: int, retry_after_s: float) -> float:
-    """Seconds to wait after failure `number` (from 1), with full jitter, and as the server asks.
+class Team:
+    """All agents, and places for the questions that are asked at the same time.
 
-    https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+    Raises ParamsError for an agent whose key is not set.
     """
-    longest = FIRST_WAIT_S * 2 ** (number - 1)
-    return retry_after_s + random.uniform(0, longest)  # noqa: S311  spreads load, no secret
 
+    def __init__(self, file: AgentsFile) -> None:
+        self.file = file
+        self.callers = {name: AgentCaller(name, agent) for name, agent in file.agents.items()}
+        self.places = asyncio.Semaphore(file.max_questions)
 
-def open_team(file: AgentsFile) -> dict[str, AgentCaller]:
-    """Make every agent ready. Raises ParamsError for one whose key is not set."""
-    return {name: AgentCaller(name, agent) for name, agent in file.agents.items()}
-
-
-async def close_team(team: dict[str, AgentCaller]) -> None:
-    """Close all connections."""
-    for caller in team.values():
-        await caller.close()
+    async def close(self) -> None:
+        """Close all connections."""
+        for caller in self.callers.values():
+            await caller.client.close()

@@ -1,5 +1,7 @@
 """An agent behind HTTP; whatever the server does, the outcome is a reply or an AgentError."""
 
+import contextlib
+import json
 import os
 from dataclasses import replace
 
@@ -11,16 +13,13 @@ from plumbline_consult.agents import AgentEntry
 from plumbline_consult.chat_protocol import (
     AgentError,
     Messages,
-    Reason,
     Reply,
-    build_body,
     clean_text,
     parse_reply,
     read_error_message,
 )
 
 MAX_BODY = 1_000_000  # bytes; answers are recorded and shown to other agents
-MAX_ERROR_BODY = 20_000
 REMEDIES = {
     401: "the key was not accepted; check key_env",
     403: "the key may not use this model",
@@ -54,18 +53,19 @@ class EndpointClient:
 
     async def respond(self, messages: Messages) -> Reply:
         """Answer once. Raises AgentError; the caller limits the time."""
-        body = build_body(self._agent, messages)
+        own = {"model": self._agent.model, "messages": messages, "stream": False}
+        body = json.dumps({**self._agent.body, **own}).encode()
         try:
             async with self._client.stream("POST", self._url, content=body) as response:
                 return await self._read(response, messages)
         except httpx2.ConnectError as error:
             message = f"unreachable: no connection to base_url ({clean_text(str(error))})"
-            raise AgentError("unavailable", message, may_retry=True) from None
+            raise AgentError(message, may_retry=True) from None
         except httpx2.TransportError:
             message = "the connection ended before the response was complete"
-            raise AgentError("unavailable", message, may_retry=True) from None
+            raise AgentError(message, may_retry=True) from None
         except (httpx2.HTTPError, httpx2.InvalidURL):
-            raise AgentError("refused", "the request cannot be sent; check base_url") from None
+            raise AgentError("the request cannot be sent; check base_url") from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -74,12 +74,11 @@ class EndpointClient:
     async def _read(self, response: httpx2.Response, messages: Messages) -> Reply:
         status = response.status_code
         if status == 200:
-            reply = parse_reply(await _read_body(response, MAX_BODY), messages)
+            reply = parse_reply(await _read_body(response), messages)
             return replace(reply, text=self._hide_key(reply.text))  # it is recorded and printed
         if 300 <= status < 400:
-            raise AgentError("protocol", f"HTTP {status}: redirect; write its address in base_url")
+            raise AgentError(f"HTTP {status}: redirect; write its address in base_url")
         raise AgentError(
-            _name_reason(status),
             await self._describe_status(response),
             may_retry=status in TRANSIENT,
             retry_after_s=_read_seconds(response.headers.get("retry-after", "")),
@@ -87,14 +86,11 @@ class EndpointClient:
 
     async def _describe_status(self, response: httpx2.Response) -> str:
         status = response.status_code
-        if status in REMEDIES:  # such bodies repeat parts of the key
-            return f"HTTP {status}: {REMEDIES[status]}"
-        try:
-            text = read_error_message(await _read_body(response, MAX_ERROR_BODY))
-        except (AgentError, httpx2.HTTPError):
-            text = ""
-        text = self._hide_key(text)
-        return f"HTTP {status}: {clean_text(text)}" if text else f"HTTP {status}"
+        text = REMEDIES.get(status, "")  # such bodies repeat parts of the key
+        if not text:
+            with contextlib.suppress(AgentError, httpx2.HTTPError):
+                text = self._hide_key(read_error_message(await _read_body(response)))
+        return f"HTTP {status}: {clean_text(text)}".removesuffix(": ")
 
     def _hide_key(self, text: str) -> str:
         return text.replace(self._key, "[key]") if self._key else text
@@ -117,23 +113,15 @@ def read_key(name: str, key_env: str | None) -> str:
     return key
 
 
-def _name_reason(status: int) -> Reason:
-    if status == 429:
-        return "rate-limit"
-    if status == 404:
-        return "not-found"
-    return "unavailable" if status in TRANSIENT or status >= 500 else "refused"
-
-
 def _read_seconds(retry_after: str) -> float:
     """The seconds of a Retry-After header; 0 where it is absent or a date."""
     return float(retry_after[:10]) if retry_after.isascii() and retry_after.isdecimal() else 0.0
 
 
-async def _read_body(response: httpx2.Response, limit: int) -> bytes:
+async def _read_body(response: httpx2.Response) -> bytes:
     raw = bytearray()  # not a list of parts: millions of a byte each would fill the memory
     async for part in response.aiter_raw():
         raw += part
-        if len(raw) > limit:
-            raise AgentError("protocol", f"the response has more than {limit:,} bytes")
+        if len(raw) > MAX_BODY:
+            raise AgentError(f"the response has more than {MAX_BODY:,} bytes")
     return bytes(raw)

@@ -11,19 +11,14 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from plumbline.contract.errors import DataError, ParamsError
-from plumbline.process.files import write_aside
-from plumbline_consult.course import name_question
+from plumbline_consult.consultation import name_question
 from plumbline_consult.questions import read_columns
 
 WRITTEN = ["question_id", "question", "gold", "agent", "answer", "tokens"]
 # Why a question is left out, and what can be done.
 WITHOUT_GOLD = "questions without a gold answer"
-AMBIGUOUS = "ids of more than one question, left out"
-PARTIAL = "questions that were not put to every agent, left out"
-REMEDIES = {
-    AMBIGUOUS: "; remove from RECORDS the lines of the question that is not meant",
-    PARTIAL: "; set ask_all in agents.yaml, or ask with --ask-all",
-}
+AMBIGUOUS = "ids of more than one question, left out (keep the lines of one in RECORDS)"
+PARTIAL = "questions not put to every agent, left out (ask with --ask-all, or set ask_all)"
 
 
 @dataclass
@@ -36,7 +31,7 @@ class AnswerRecord:
     answer: str  # empty where the agent gave none
     tokens: int
     cost: float  # dollars
-    status: str
+    message: str  # why there is no answer
     asks_all: bool
     normalise: str  # how answers are compared
     gold: str = ""
@@ -114,18 +109,10 @@ def check_target(path: Path, overwrite: bool) -> None:
         raise ParamsError(f"{path}: exists; replace it with --overwrite, or choose another name")
 
 
-def write_answers(path: Path, answers: list[AnswerRecord]) -> None:
-    """Write them as CSV; the file appears when it is complete."""
-    import pandas as pd
-
-    with write_aside(path) as aside:
-        pd.DataFrame(answers)[WRITTEN].to_csv(aside, index=False)
-
-
 def _choose_answers(answers: list[AnswerRecord]) -> dict[str, AnswerRecord]:
     """One record for each agent of a question that was put to all: the first with an answer."""
     chosen: dict[str, AnswerRecord] = {}
     for record in answers:
-        if record.asks_all and chosen.setdefault(record.agent, record).status != "answered":
+        if record.asks_all and chosen.setdefault(record.agent, record).message:
             chosen[record.agent] = record
     return chosen

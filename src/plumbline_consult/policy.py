@@ -1,9 +1,11 @@
 """Policies: given what is known, whom to ask next, or what to answer."""
 
 import math
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,9 @@ EVERYONE = "all"  # what the command line calls it
 ROUNDING = 1e-9  # relative, of sums of costs
 OUTPUTS = ("ask", "answer", "confidence", "votes")
 Columns = dict[str, list[Any]]
+NUMBER = re.compile(r"-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)")
+MAX_CHARS = 10_000  # of an answer, from its end
+PLACES, EXACT = Decimal("0.0001"), Context(prec=MAX_CHARS + 10)  # of numbers that are compared
 
 
 @dataclass(frozen=True)
@@ -40,22 +45,16 @@ class PolicyConfig:
     max_cost: float  # that one question might cost in evaluation
 
     def build_columns(self, outcomes: Sequence[AgentOutcome], budget: float) -> Columns:
-        """One row of what is known."""
-        return {
-            "agents": [[outcome.agent for outcome in outcomes]],
-            "answers": [[outcome.answer for outcome in outcomes]],
-            "budget": [self._limit_budget(outcomes, budget)],
-        }
-
-    def _limit_budget(self, outcomes: Sequence[AgentOutcome], budget: float) -> float:
-        """What may be spent now: what is left, or less where evaluation had less.
+        """One row of what is known, with what may be spent: less where evaluation had less.
 
         What agents really cost is counted by `budget`; a policy decides as it was evaluated.
         """
+        agents = [outcome.agent for outcome in outcomes]
         costs = dict(zip(self.agents, self.costs, strict=True))
-        spent = math.fsum(costs.get(outcome.agent, 0.0) for outcome in outcomes)
+        spent = math.fsum(costs.get(agent, 0.0) for agent in agents)
         left = self.max_cost * (1 + ROUNDING) - spent
-        return max(0.0, min(budget, left))
+        answers = [outcome.answer for outcome in outcomes]
+        return {"agents": [agents], "answers": [answers], "budget": [max(0.0, min(budget, left))]}
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,7 @@ class ModelPolicy:
         Raises what `answer_row` raises: PlumblineError where the model's code fails.
         """
         output = await self.answer_row(self.config.build_columns(outcomes, budget))
-        (ask,) = output["ask"]
-        (answer,) = output["answer"]
-        (confidence,) = output["confidence"]
-        (votes,) = output["votes"]
+        ask, answer, confidence, votes = (output[name][0] for name in OUTPUTS)
         return PolicyDecision((ask,) if ask else (), answer, confidence, votes)
 
 
@@ -101,8 +97,8 @@ class Everyone:
         ordered = [given[name] for name in agents if given.get(name)]
         votes = Counter(ordered).most_common()
         shares = [{"answer": text, "share": count / len(ordered)} for text, count in votes]
-        best = votes[0][0] if votes else ""
-        confidence = votes[0][1] / len(ordered) if votes else 0.0
+        best, num_votes = (votes or [("", 0)])[0]
+        confidence = num_votes / max(1, len(ordered))
         return PolicyDecision(tuple(first or rest), best, confidence, shares)
 
 
@@ -131,3 +127,34 @@ def read_config(folder: Path, label: str, path: Path, file: AgentsFile) -> Polic
             "describe them there under these names"
         )
     return PolicyConfig(config["agents"], config["normalise"], config["costs"], config["max_cost"])
+
+
+# How answers are compared: as the predictor of answer_consensus does it, which may not be here.
+def load_normaliser(form: str) -> Callable[[str], str]:
+    """Return the function of a form; PlumblineError for one that the task does not know."""
+    if form not in NORMALISERS:
+        known = ", ".join(NORMALISERS)
+        raise PlumblineError(f"normalise: {form!r:.60} is not known; expected one of {known}")
+    return NORMALISERS[form]
+
+
+def normalise_case(text: str) -> str:
+    """Return the text in lower case, with single blanks."""
+    return " ".join(text.casefold().split())
+
+
+def normalise_number(text: str) -> str:
+    """Return the last number in the text, without commas, to 4 places; empty without one."""
+    numbers = NUMBER.findall(text[-MAX_CHARS:])
+    if not numbers:
+        return ""
+    value = Decimal(numbers[-1].replace(",", "")).quantize(PLACES, context=EXACT)
+    plain = f"{value:f}".rstrip("0").rstrip(".")
+    return "0" if plain == "-0" else plain
+
+
+NORMALISERS: dict[str, Callable[[str], str]] = {
+    "exact": str.strip,
+    "casefold": normalise_case,
+    "number": normalise_number,
+}

@@ -6,7 +6,7 @@ from pathlib import Path
 from plumbline.contract.errors import DataError
 from plumbline.sources.parts import locate_parts
 from plumbline.tables.records import ReadRequest, WantedColumn
-from plumbline_consult.course import Question
+from plumbline_consult.consultation import Question
 
 
 def read_questions(path: Path) -> list[Question]:

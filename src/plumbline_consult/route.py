@@ -1,10 +1,8 @@
 """POST /consult: the served policy asks the agents of agents.yaml, within the file's limits."""
 
-import asyncio
 import logging
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
 
@@ -15,12 +13,10 @@ from plumbline.serving.responses import make_json_response, read_body
 from plumbline.serving.router import TrafficRouter
 from plumbline.serving.settings import Settings
 from plumbline.serving.strict_json import parse_json
-from plumbline_consult.agents import AgentsFile
-from plumbline_consult.agents_file import read_agents
+from plumbline_consult.agents import read_agents
 from plumbline_consult.answer_records import AnswerRecords
-from plumbline_consult.calling import AgentCaller, open_team
-from plumbline_consult.consultation import Consultation
-from plumbline_consult.course import Question, describe_as_json, name_question
+from plumbline_consult.calling import Team
+from plumbline_consult.consultation import Consultation, Question, describe_as_json, name_question
 from plumbline_consult.policy import Columns, ModelPolicy, read_config
 
 if TYPE_CHECKING:
@@ -38,15 +34,6 @@ DESCRIPTION = {"requestBody": {"required": True, "content": {"application/json":
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ConsultingDesk:
-    """What all requests of a worker share: agents, and places for questions."""
-
-    file: AgentsFile
-    team: dict[str, AgentCaller]
-    places: asyncio.Semaphore
-
-
 def add_consult_route(
     app: FastAPI,
     router: TrafficRouter,
@@ -55,16 +42,16 @@ def add_consult_route(
     answer_request: "AnswerRequest",
 ) -> None:
     """Add the route; `answer_request` answers and logs a row as the other routes do."""
-    desk = _open_desk(agents)
+    team = _open_team(agents)
 
     @app.post("/consult", name="consult", openapi_extra=DESCRIPTION)
     async def consult(request: Request) -> Response:
-        if desk is None:
+        if team is None:
             reason = "this worker cannot read the agents, its log says why: restart the server"
             raise RequestError(503, "NOT_CONSULTED", reason)
         question = parse_question(await read_body(request, settings.limits))
         model = router.champion
-        if desk.places.locked():
+        if team.places.locked():
             raise OverloadedError
 
         async def answer_row(columns: Columns) -> Columns:
@@ -77,12 +64,16 @@ def add_consult_route(
             except RequestError as error:
                 raise PlumblineError(error.message) from error
 
-        async with desk.places:
+        async with team.places:
             try:
                 label = f"{model.cached.name} version {model.cached.version}"
-                config = read_config(model.cached.folder, label, agents, desk.file)
+                config = read_config(model.cached.folder, label, agents, team.file)
                 policy = ModelPolicy(config, label, answer_row)
-                return make_json_response(await _consult(desk, policy, settings.records, question))
+                listeners = []
+                if settings.records:
+                    listeners.append(AnswerRecords(settings.records, label, policy.form).append)
+                course = await Consultation(team, policy, listeners).consult(question)
+                return make_json_response(describe_as_json(course))
             except PlumblineError as error:
                 if isinstance(error.__cause__, RequestError):
                     raise error.__cause__ from None
@@ -103,24 +94,13 @@ def parse_question(raw: bytes) -> Question:
     return Question(name, text)
 
 
-def _open_desk(agents: Path) -> ConsultingDesk | None:
+def _open_team(agents: Path) -> Team | None:
     """Make the agents of /consult ready; None where agents.yaml was changed and cannot be read.
 
     `plumbline serve` has checked it. A worker that starts later must not stop the server.
     """
     try:
-        file = read_agents(agents)
-        return ConsultingDesk(file, open_team(file), asyncio.Semaphore(file.max_questions))
+        return Team(read_agents(agents))
     except PlumblineError as error:
         log.critical("/consult answers 503 until the server is restarted: %s", error)
         return None
-
-
-async def _consult(
-    desk: ConsultingDesk, policy: ModelPolicy, records: Path | None, question: Question
-) -> dict[str, Any]:
-    listeners = []
-    if records:
-        listeners.append(AnswerRecords(records, policy.label, policy.form).append)
-    consultation = Consultation(desk.file, desk.team, policy, listeners)
-    return describe_as_json(await consultation.consult(question))

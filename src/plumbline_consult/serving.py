@@ -17,13 +17,13 @@ def check(settings: Settings, champion: CachedVersion) -> None:
     path = settings.agents
     if path is None:
         return
-    from plumbline_consult.agents_file import read_agents
+    from plumbline_consult.agents import read_agents
     from plumbline_consult.answer_records import AnswerRecords
-    from plumbline_consult.calling import open_team
+    from plumbline_consult.calling import Team
     from plumbline_consult.policy import read_config
 
     file = read_agents(path)
-    open_team(file)
+    Team(file)
     read_config(champion.folder, f"{champion.name} version {champion.version}", path, file)
     if settings.records:
         AnswerRecords(settings.records, "", "").check_writable()

@@ -8,8 +8,7 @@ import pytest
 from tests.support.checkouts import ROOT
 
 from plumbline.contract.errors import ParamsError
-from plumbline_consult.agents import AgentEntry, AgentsFile
-from plumbline_consult.agents_file import read_agents
+from plumbline_consult.agents import AgentEntry, AgentsFile, read_agents
 
 SOUND = """\
 deadline_s: 10

@@ -105,7 +105,7 @@ def test_agents_that_fail_are_in_the_answer(server: Server, chat: ChatServer) ->
     chat.scripts["a"] = ["echo-key 401"]
     status, value = ask(server, {"question": "What is 6 * 7?"})
     assert (status, value["answer"]) == (200, "42")
-    assert value["asked"][0]["status"] == "refused"
+    assert "the key was not accepted" in value["asked"][0]["message"]
     assert KEY not in json.dumps(value)
 
 

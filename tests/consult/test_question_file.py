@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from plumbline.contract.errors import DataError, PlumblineError
-from plumbline_consult.answer_forms import NORMALISERS, load_normaliser
+from plumbline_consult.policy import NORMALISERS, load_normaliser
 from plumbline_consult.questions import read_questions
 from tasks.answer_consensus import predictor
 

@@ -11,7 +11,7 @@ from tests.support.consulting.questions import QUESTION
 from plumbline.contract.errors import PlumblineError
 from plumbline_consult.answer_records import AnswerRecords
 from plumbline_consult.calling import AgentOutcome
-from plumbline_consult.course import Course
+from plumbline_consult.consultation import Course
 
 NUM_WRITERS = 4
 NUM_LINES = 50

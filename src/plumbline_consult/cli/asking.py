@@ -1,18 +1,29 @@
-"""Open the policy of `plumbline consult`, and ask by it."""
+"""What `plumbline consult` does: open a policy, ask by it, and print.
 
-import asyncio
+Answers are printed to stdout, what was done for them to stderr.
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from plumbline import bundle
 from plumbline.contract.errors import ParamsError, PlumblineError
+from plumbline.process.visible_text import dump_visibly, show_line
 from plumbline.registry.reader import open_version
 from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline_consult.agents import AgentsFile
 from plumbline_consult.answer_records import AnswerRecords
-from plumbline_consult.calling import close_team, open_team
-from plumbline_consult.cli.shown import Printer
-from plumbline_consult.consultation import Consultation, run_together
-from plumbline_consult.course import Course, Question
+from plumbline_consult.calling import AgentOutcome, Team
+from plumbline_consult.chat_protocol import clean_text
+from plumbline_consult.consultation import (
+    Consultation,
+    Course,
+    Question,
+    describe_as_json,
+    run_together,
+)
 from plumbline_consult.policy import (
     EVERYONE,
     Columns,
@@ -21,6 +32,9 @@ from plumbline_consult.policy import (
     Policy,
     read_config,
 )
+
+MAX_ANSWER_CHARS = 60
+MAX_ID_CHARS = 40
 
 
 def open_policy(address: str, path: Path, file: AgentsFile, form: str | None) -> Policy:
@@ -64,6 +78,41 @@ def _load_folder(
     return ModelPolicy(config, label, answer_row)
 
 
+@dataclass(frozen=True)
+class Printer:
+    """Prints what comes, or with `as_json` a JSON object for each question and nothing else."""
+
+    as_json: bool
+    is_alone: bool  # there is one question: its id is left out
+
+    def print_outcome(self, course: Course, outcome: AgentOutcome) -> None:
+        """Print what came of asking an agent."""
+        if not self.as_json:
+            text = f"{self._name(course)}{_describe_outcome(outcome)}"
+            print(text, file=sys.stderr, flush=True)
+
+    def print_course(self, course: Course) -> None:
+        """Print the answer, how sure it is, and what it cost."""
+        if self.as_json:
+            print(dump_visibly(describe_as_json(course)), flush=True)
+            return
+        print(f"{self._name(course)}{_describe_course(course)}", file=sys.stderr, flush=True)
+        name = "" if self.is_alone else f"{show_line(course.question.id)}\t"
+        print(f"{name}{show_line(course.decision.answer)}", flush=True)
+
+    def print_total(self, courses: Sequence[Course]) -> None:
+        """Print what many questions cost."""
+        if self.is_alone or self.as_json:
+            return
+        num_answered = sum(bool(course.decision.answer) for course in courses)
+        bill = _describe_bill(courses)
+        text = f"{num_answered:,} of {len(courses):,} questions answered, {bill}"
+        print(text, file=sys.stderr)
+
+    def _name(self, course: Course) -> str:
+        return "" if self.is_alone else f"{clean_text(course.question.id, MAX_ID_CHARS)}: "
+
+
 async def consult_all(
     questions: list[Question],
     file: AgentsFile,
@@ -72,13 +121,12 @@ async def consult_all(
     printer: Printer,
 ) -> bool:
     """Consult on every question, several at the same time; whether all have an answer."""
-    team = open_team(file)
-    places = asyncio.Semaphore(file.max_questions)
-    consultation = Consultation(file, team, policy, [writer.append, printer.print_outcome])
+    team = Team(file)
+    consultation = Consultation(team, policy, [writer.append, printer.print_outcome])
     courses: list[Course] = []
 
     async def consult_one(question: Question) -> None:
-        async with places:
+        async with team.places:
             course = await consultation.consult(question)
         courses.append(course)
         printer.print_course(course)
@@ -86,6 +134,31 @@ async def consult_all(
     try:
         await run_together(consult_one(question) for question in questions)
     finally:
-        await close_team(team)
+        await team.close()
     printer.print_total(courses)
     return all(course.decision.answer for course in courses)
+
+
+def _describe_outcome(outcome: AgentOutcome) -> str:
+    if outcome.message:
+        return f"{outcome.agent}: no answer ({clean_text(outcome.message)})"
+    answer = clean_text(outcome.answer, MAX_ANSWER_CHARS) or "no answer in its text"
+    if outcome.truncated:
+        answer += " (cut off at its limit of tokens)"
+    cost = f"{outcome.tokens:,} tokens, ${outcome.cost:.6f}"
+    return f"{outcome.agent}: {answer} ({outcome.seconds:.1f} s, {cost})"
+
+
+def _describe_course(course: Course) -> str:
+    noun = "agent" if len(course.outcomes) == 1 else "agents"
+    asked = f"{len(course.outcomes)} {noun} asked, {_describe_bill([course])}"
+    if not course.decision.answer:
+        reason = clean_text(course.message) or "no agent gave an answer"
+        return f"no answer: {reason}; {asked}"
+    text = f"confidence {course.decision.confidence:.2f}; {asked}"
+    return f"{text}; best so far: {clean_text(course.message)}" if course.message else text
+
+
+def _describe_bill(courses: Sequence[Course]) -> str:
+    num_tokens = sum(course.num_tokens for course in courses)
+    return f"${sum(course.cost for course in courses):.6f} for {num_tokens:,} tokens"

@@ -9,6 +9,7 @@ import typer
 
 from plumbline.contract.errors import ParamsError
 from plumbline.process.stop_signals import INTERRUPTED
+from plumbline.terminal.options import AsJson
 
 EXAMPLE = 'plumbline consult models:/answer-consensus@champion agents.yaml "6 times 7?"'
 
@@ -52,20 +53,17 @@ def consult(
             show_default="as the policy was trained",
         ),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object for each question.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Ask agents as a trained policy decides, and print the best answer.
 
     The answer is printed to stdout, the steps to stderr. Every answer is appended to --records,
     from which `plumbline grade` makes tomorrow's training data. See `plumbline docs consult`.
     """
-    from plumbline_consult.agents_file import read_agents
+    from plumbline_consult.agents import read_agents
     from plumbline_consult.answer_records import AnswerRecords
-    from plumbline_consult.cli.asking import consult_all, open_policy
-    from plumbline_consult.cli.shown import Printer
-    from plumbline_consult.course import Question, name_question
+    from plumbline_consult.cli.asking import Printer, consult_all, open_policy
+    from plumbline_consult.consultation import Question, name_question
     from plumbline_consult.policy import EVERYONE
     from plumbline_consult.questions import read_questions
 

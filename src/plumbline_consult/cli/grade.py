@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 from plumbline.contract.errors import DataError
+from plumbline.process.files import write_aside
 from plumbline.process.visible_text import show_line
 from plumbline.terminal.console import out, print_plain
 
@@ -38,8 +39,10 @@ def grade(
     was answered before, so the others are a biased sample. Set `ask_all` in agents.yaml to a share
     of questions, or give `plumbline consult` --ask-all.
     """
+    import pandas as pd
+
     from plumbline_consult import grading
-    from plumbline_consult.answer_forms import load_normaliser
+    from plumbline_consult.policy import load_normaliser
 
     grading.check_target(out_, overwrite)
     recorded = grading.read_records(records)
@@ -48,11 +51,11 @@ def grade(
     known = grading.read_gold(gold, normalise)
     answers, amiss = grading.grade_records(recorded, known)
     for text, ids in amiss.items():
-        if ids:
-            print_plain(f"{text}: {_list_ids(ids)}{grading.REMEDIES.get(text, '')}")
+        print_plain(f"{text}: {_list_ids(ids)}")
     if not answers:
         raise DataError(f"{records}: no question has a gold answer and was put to every agent")
-    grading.write_answers(out_, answers)
+    with write_aside(out_) as aside:
+        pd.DataFrame(answers)[grading.WRITTEN].to_csv(aside, index=False)
     _print_agents(answers, normalise)
     num_questions = len({answer.question_id for answer in answers})
     print_plain(f"{out_}: {num_questions:,} questions, {len(answers):,} answers")

@@ -8,9 +8,8 @@ from typing import Any
 from plumbline import bundle
 from plumbline.process.files import write_json
 from plumbline_consult.agents import AgentsFile
-from plumbline_consult.calling import close_team, open_team
-from plumbline_consult.consultation import Consultation, run_together
-from plumbline_consult.course import Course, Question
+from plumbline_consult.calling import Team
+from plumbline_consult.consultation import Consultation, Course, Question, run_together
 from plumbline_consult.policy import Columns, ModelPolicy, read_config
 from tasks.answer_consensus.task import TASK
 
@@ -78,14 +77,14 @@ def consult_on(
     courses: dict[str, Course] = {}
 
     async def run() -> None:
-        team = open_team(file)
-        consultation = Consultation(file, team, policy)
+        team = Team(file)
+        consultation = Consultation(team, policy)
 
         async def consult_one(question: Question) -> None:
             courses[question.id] = await consultation.consult(question)
 
         await run_together(consult_one(question) for question in questions)
-        await close_team(team)
+        await team.close()
 
     asyncio.run(run())
     return [courses[question.id] for question in questions]
