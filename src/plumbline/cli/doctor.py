@@ -36,7 +36,7 @@ def run_doctor(
 def print_results(results: list["DiagnosticResult"], *, as_json: bool = False) -> None:
     """Print a line for each result, and its remedy below it."""
     if as_json:
-        print_json([asdict(result) for result in results])
+        print_json(list(map(asdict, results)))
         return
     for result in results:
         out.print(_mark(result), end=" ")

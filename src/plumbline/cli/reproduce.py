@@ -42,7 +42,7 @@ def reproduce_version(
     with explain_stop("reproduce: interrupted; it leaves nothing behind"):
         result = reproduce.reproduce(model, version or None, keep=keep, say=say)
     if as_json:
-        print_json({"same": result.same, "rows": [asdict(row) for row in result.rows]})
+        print_json({"same": result.same, "rows": list(map(asdict, result.rows))})
         raise typer.Exit(int(not result.same))
     table = Table("what", "registered", "reproduced", "same?")
     for row in result.rows:

@@ -66,7 +66,7 @@ def _name_label(rows: RowWindow, label: str, source: str, champion: CachedVersio
         if label == LABEL or label not in rows.rows:
             return rows
     if label not in rows.rows:
-        hint = suggest_nearest(label, [str(name) for name in rows.rows.columns])
+        hint = suggest_nearest(label, list(map(str, rows.rows.columns)))
         raise ParamsError(f"--label {label}: {source} has no such column{hint}")
     renamed = rows.rows.drop(columns=LABEL, errors="ignore").rename(columns={label: LABEL})
     return RowWindow(renamed, rows.source)
@@ -113,6 +113,6 @@ def _build_report(
             name: {"source": rows.source, "num_rows": len(rows.rows)}
             for name, rows in windows.items()
         },
-        "tests": [asdict(test) for test in tests],
+        "tests": list(map(asdict, tests)),
         "limits": limits.model_dump(mode="json"),
     }

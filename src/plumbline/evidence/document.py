@@ -175,7 +175,7 @@ def _collect_notes(candidates: Sequence[Candidate]) -> dict[str, list[str]]:
         path = layout.locate_bundle(candidate.bundle) / "config.json"
         sentences = read_json(path).get("notes") if path.exists() else None
         if sentences:
-            notes[candidate.name] = [str(sentence) for sentence in sentences]
+            notes[candidate.name] = list(map(str, sentences))
     return notes
 
 

@@ -115,7 +115,7 @@ def check_rows(manifest: "pd.DataFrame", split: str, everyone: Sequence[Scores])
     rows = manifest[manifest["split"] == split]
     for scores in everyone:
         ids = scores.per_example.get("id", rows["id"])
-        sizes = {len(values) for values in scores.per_example.values()}
+        sizes = set(map(len, scores.per_example.values()))
         if sizes != {len(rows)} or list(ids) != list(rows["id"]):
             raise PlumblineError(
                 f"the {split} examples are not those in {layout.MANIFEST}, in its order; "

@@ -74,7 +74,7 @@ def _check_names(columns: Mapping[str, Any], signature: Signature) -> None:
 
 
 def _count_rows(columns: Mapping[str, Any], max_rows: int) -> int:
-    lengths = {len(values) for values in columns.values()}
+    lengths = set(map(len, columns.values()))
     if len(lengths) != 1:
         raise BadRequestError("the columns differ in length")
     num_rows = lengths.pop()

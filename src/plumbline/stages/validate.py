@@ -123,7 +123,7 @@ def _build_report(
         "manifest": digest_path(layout.MANIFEST),
         "examples": digest_path(layout.EXAMPLES),
         "suite": suite,
-        "checks": [asdict(result) for result in results],
+        "checks": list(map(asdict, results)),
         "splits": {split: summary.count_rows(split) for split in SPLITS},
         "classes": _count_classes(summary),
         "lengths": _build_histogram(summary.lengths),

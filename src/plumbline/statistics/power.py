@@ -94,7 +94,7 @@ def adjust_p_values(p_values: Sequence[float]) -> list[float]:
     num_open = np.arange(order.size, 0, -1)
     adjusted = np.empty(order.size)
     adjusted[order] = np.maximum.accumulate(np.sort(p_values) * num_open).clip(max=1.0)
-    return [float(value) for value in adjusted]
+    return list(map(float, adjusted))
 
 
 def spend_level(number: int, planned: int, alpha: float) -> float:

@@ -65,7 +65,7 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
         {
             "id": answers.ids,
             "label": answers.labels,
-            "length": [len(question) for question in answers.questions],
+            "length": list(map(len, answers.questions)),
             "digest": answers.digests,
             CONTENT_DIGEST: answers.content_digests,
             RIGHT_ANSWER: [_digest(normalise(gold)) for gold in answers.golds],

@@ -36,7 +36,7 @@ def list_columns(
             [str(answers.answers[row, place]) for place in places]
             for row, places in enumerate(asked)
         ],
-        "budget": [float(budget) for budget in budgets],
+        "budget": list(map(float, budgets)),
     }
 
 

@@ -33,7 +33,7 @@ class Answers:
     @property
     def digests(self) -> list[str]:
         """SHA-256 of each question, without regard to case and blanks."""
-        return [digest_question(text) for text in self.questions]
+        return list(map(digest_question, self.questions))
 
     @property
     def content_digests(self) -> list[str]:

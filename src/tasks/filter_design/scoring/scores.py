@@ -50,7 +50,7 @@ def _summarise(
     per_example: dict[str, np.ndarray],
 ) -> dict[str, float]:
     met = per_example["met"]
-    possible = np.array([is_possible(one) for one in specifications])
+    possible = np.array(list(map(is_possible, specifications)))
     claims = np.array([verdict.claims_met for verdict in verdicts])
     metrics = {
         "met": float(met.mean()),
