@@ -16,8 +16,11 @@ from functools import partial
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.columns import find_columns
 from plumbline.tables.records import ReadRequest, SourceRow
-from plumbline.tasks.text_classification.data.grammar import load_grammar
-from plumbline.tasks.text_classification.data.ticket_text import TicketWriter, replace_words
+from plumbline.tasks.text_classification.data.ticket_text import (
+    TicketWriter,
+    load_grammar,
+    replace_words,
+)
 from plumbline.tasks.text_classification.params import TextParams
 
 COLUMNS = ["text", "label", "channel", "product", "variant", "day"]

@@ -1,10 +1,14 @@
-"""The text of an embedded ticket: filled in from the grammar, then typed or spoken."""
+"""The text of an embedded ticket: filled in from grammar.yaml, then typed or spoken."""
 
+import functools
 import random
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from plumbline.tasks.text_classification.data.grammar import Grammar
+from plumbline.contract.yaml_file import load_yaml
 
 SENTENCE_START = re.compile(r"(?:^|[.?!] )[a-z]")
 SLOT = re.compile(r"\{(\w+)\}")
@@ -14,6 +18,47 @@ WORD = re.compile(r"[^\W\d_]+")
 TYPO_SHARE = {"email": 0.01, "chat": 0.05, "form": 0.02, "phone": 0.0}
 FILLER_SHARE = 0.06
 LATER_SHARE = 0.6  # of tickets after the drift: those that use phrases unknown before
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """grammar.yaml with its lists split into alternatives."""
+
+    values: Mapping[str, Any]
+    slots: Mapping[str, list[str]]
+    frames: Mapping[str, list[str]]
+    intents: list[str]
+    weights: list[int]
+    says: Mapping[str, list[str]]
+    later: Mapping[str, list[str]]
+    topics: Mapping[str, list[str]]
+    products: tuple[Mapping[str, list[str]], Mapping[str, list[str]]]  # before and after the drift
+
+
+@functools.cache
+def load_grammar() -> Grammar:
+    """Read the grammar once."""
+    values = load_yaml(Path(__file__).with_name("grammar.yaml"))
+    intents = values["intents"]
+    return Grammar(
+        values=values,
+        slots={name: lines.splitlines() for name, lines in values["slots"].items()},
+        frames=_split_lines(values["frames"], "lines"),
+        intents=list(intents),
+        weights=[intent["weight"] for intent in intents.values()],
+        says=_split_lines(intents, "says"),
+        later=_split_lines(intents, "later"),
+        topics=_split_lines(intents, "topics"),
+        products=(_split_names(values["products"]), _split_names(values["drifted_products"])),
+    )
+
+
+def _split_lines(entries: Mapping[str, Mapping[str, Any]], key: str) -> dict[str, list[str]]:
+    return {name: entry[key].splitlines() for name, entry in entries.items()}
+
+
+def _split_names(products: Mapping[str, str]) -> dict[str, list[str]]:
+    return {product: names.split("|") for product, names in products.items()}
 
 
 class TicketWriter:
