@@ -30,9 +30,11 @@ REST = "sums, the rest"
 @contextmanager
 def measure_shares(shares: dict[str, float]) -> Iterator[None]:
     """Fill `shares` with that of each kind, of the time in operators while the context is open."""
+    from torch._C._profiler import _ExperimentalConfig
     from torch.profiler import ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CPU]) as profiled:
+    both_halves = _ExperimentalConfig(profile_all_threads=True)  # of a batch
+    with profile(activities=[ProfilerActivity.CPU], experimental_config=both_halves) as profiled:
         yield
     kinds = {}
     for kind, operators in KINDS.items():

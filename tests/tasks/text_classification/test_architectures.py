@@ -92,6 +92,20 @@ def test_word_vectors_do_not_decay_whatever_their_name(
     assert any(group["weight_decay"] > 0 for group in groups)
 
 
+@pytest.mark.parametrize("kind", SUPPORTED)
+def test_halves_of_a_batch_share_no_generator(kind: str, examples: Path, tmp_path: Path) -> None:
+    import torch
+
+    learner = build_learner(make_params(write_model(tmp_path, kind)), CANDIDATE, examples)
+    learner.module.train()
+    states = []
+    for num_rows in (1, 16):
+        torch.manual_seed(0)
+        learner.module.training_step(learner.data.train.__getitems__(list(range(num_rows))))
+        states.append(torch.get_rng_state())
+    assert torch.equal(*states)  # what is drawn for each row was drawn from another
+
+
 def test_frozen_layers_and_embeddings_are_not_updated(examples: Path, tmp_path: Path) -> None:
     folder = write_model(tmp_path, "bert")
     learner = build_learner(make_params(folder, frozen_layers=1), CANDIDATE, examples)

@@ -1,12 +1,16 @@
 """The module that trains every kind of model: its loss on logits, and its metrics."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.nn import functional
 
+from plumbline.process import ranks
 from plumbline.tasks.text_classification.models.encoded_texts import Batch
+from plumbline.tasks.text_classification.models.halves import compute_in_halves
+
+if TYPE_CHECKING:
+    from plumbline.tasks.text_classification.models.designs import ModelDesign
 
 TARGETS = ("labels", "row_weights")  # of a batch: not read by the model
 
@@ -15,24 +19,18 @@ class TextClassifier(torch.nn.Module):
     """`model(**inputs)` returns logits of shape (rows, classes).
 
     Labels are class indices (rows,), or of sets ones where a row has the label (rows, classes).
-    `optimizers` returns what configure_optimizers returns.
     """
 
     class_weights: torch.Tensor | None
 
-    def __init__(
-        self,
-        model: torch.nn.Module,
-        optimizers: Callable[[torch.nn.Module], Any],
-        label_smoothing: float,
-        class_weights: torch.Tensor | None = None,
-    ) -> None:
+    def __init__(self, model: torch.nn.Module, design: "ModelDesign") -> None:
         super().__init__()
         self.model = model
-        self._optimizers_of = optimizers
-        self.label_smoothing = label_smoothing
+        self._optimizers_of = design.configure_optimizers
+        self.label_smoothing = design.label_smoothing
+        self.in_halves = design.in_halves
         # (classes,); it follows from params and train, so that no checkpoint keeps it.
-        self.register_buffer("class_weights", class_weights, persistent=False)
+        self.register_buffer("class_weights", design.class_weights, persistent=False)
 
     def forward(self, **inputs: torch.Tensor) -> torch.Tensor:
         """Logits, in fp32 whatever precision the model computes in."""
@@ -41,6 +39,14 @@ class TextClassifier(torch.nn.Module):
 
     def training_step(self, batch: Batch) -> torch.Tensor:
         """Return the mean loss of a batch."""
+        is_shared = ranks.get_world_size() > 1  # among processes, which wait for each other
+        if not self.in_halves or is_shared or batch["labels"].device.type != "cpu":
+            return self.compute_loss(batch)
+        weights = [weight for weight in self.parameters() if weight.requires_grad]
+        return compute_in_halves(self.compute_loss, weights, batch)
+
+    def compute_loss(self, batch: Batch) -> torch.Tensor:
+        """Return the mean loss of a batch, or of a part of one."""
         return self._compute_objective(self.compute_logits(batch), batch["labels"])
 
     def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:

@@ -33,20 +33,18 @@ class ModelDesign:
     min_gain: float = 0.0
     monitor: str = "validation/loss"
     gradient_clip: float = 1.0
+    in_halves: bool = False  # on a CPU; all that the model draws is ByteDropout's
 
 
 def assemble_learner(design: ModelDesign, seed: int, policy: FormPolicy) -> Learner:
     """Return the Learner of one model with this seed."""
     model = design.build_model(seed)
-    module = TextClassifier(
-        model, design.configure_optimizers, design.label_smoothing, design.class_weights
-    )
 
     def save(folder: Path) -> None:
         settings = design.write_settings(folder, model)
         export_model(folder, model, design.data, policy, settings)
 
-    return build_trainable(design, module, save, design.gradient_clip)
+    return build_trainable(design, TextClassifier(model, design), save, design.gradient_clip)
 
 
 def build_trainable(

@@ -176,6 +176,7 @@ def _complete_design(
         class_weights=weigh_classes(config.class_weights, reads.texts),
         monitor="validation/objective",  # NLL peaks an epoch or two too early under smoothing
         gradient_clip=config.gradient_clip,
+        in_halves=True,
     )
 
 

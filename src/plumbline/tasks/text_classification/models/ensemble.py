@@ -63,7 +63,7 @@ class EncoderEnsemble(torch.nn.Module):
 class EnsembleClassifier(TextClassifier):
     """Every member learns by itself; they are validated together, by their mean."""
 
-    def training_step(self, batch: Batch) -> torch.Tensor:
+    def compute_loss(self, batch: Batch) -> torch.Tensor:
         """Return the mean loss of all members, each row with the weight that it has for each."""
         logits = self(**self.select_inputs(batch))
         num_members = logits.shape[1]
@@ -90,9 +90,6 @@ def assemble_ensemble(
     if is_linear:
         num_rows = len(design.data.train)
         design.data.train.row_weights = draw_row_weights(num_rows, num_members, seed)
-    module = EnsembleClassifier(
-        model, design.configure_optimizers, design.label_smoothing, design.class_weights
-    )
 
     def save(folder: Path) -> None:
         settings = design.write_settings(folder, members[0])
@@ -101,7 +98,8 @@ def assemble_ensemble(
 
     # The loss is the mean over members, so that the gradient of each is divided by their number,
     # and the norm of all together by its root.
-    return build_trainable(design, module, save, design.gradient_clip / math.sqrt(num_members))
+    gradient_clip = design.gradient_clip / math.sqrt(num_members)
+    return build_trainable(design, EnsembleClassifier(model, design), save, gradient_clip)
 
 
 def draw_row_weights(num_rows: int, num_members: int, seed: int) -> np.ndarray:

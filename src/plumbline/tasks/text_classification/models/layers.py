@@ -11,6 +11,7 @@ from torch.nn import functional
 from plumbline.contract.errors import ParamsError
 from plumbline.process import ranks
 from plumbline.tasks.text_classification.models.attention import use_custom_attention
+from plumbline.tasks.text_classification.models.halves import get_generator
 
 LAST_NORMS = ("final_norm", "norm", "ln_f")  # above all layers, in encoders that have one
 
@@ -70,7 +71,8 @@ class ByteDropout(torch.nn.Module):
         if x.device.type != "cpu":
             return functional.dropout(x, self.p)
         words = torch.empty(-(-x.numel() // 8), dtype=torch.int64)
-        random_bytes = words.random_(-(2**63), None).view(torch.uint8)
+        words.random_(-(2**63), None, generator=get_generator())
+        random_bytes = words.view(torch.uint8)
         keep = random_bytes[: x.numel()].view(x.shape).to(x.dtype).ge_(dropped)
         return x * keep.mul_(256 / (256 - dropped))
 

@@ -56,7 +56,7 @@ def load_encoder(weights: str, folder: Path) -> Any:
     logging.set_verbosity_error()  # it would report the pooler, which is left out
     logging.disable_progress_bar()
     config = AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    for name in ("attention_probs_dropout_prob", "attention_dropout"):
+    for name in ("attention_probs_dropout_prob", "attention_dropout", "attn_pdrop"):
         if hasattr(config, name):
             setattr(config, name, 0.0)
     import torch
