@@ -33,9 +33,8 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def package(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return shutil.copytree(saved / "package", tmp_path / "package")
+def package(saved: Path, folder: Path) -> Path:
+    return shutil.copytree(saved / "package", folder / "package")
 
 
 def test_answers_have_the_index_of_the_rows(package: Path) -> None:

@@ -74,7 +74,7 @@ def versions(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def undecided(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """That folder as the cwd, with no champion; the journal registers the versions, no more."""
     monkeypatch.chdir(versions)
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
@@ -82,6 +82,13 @@ def here(versions: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (versions / name).unlink(missing_ok=True)
     copy_databases(versions / "kept", versions / "mlruns")
     return versions
+
+
+@pytest.fixture
+def here(undecided: Path) -> Path:
+    """The same, and version 1 is champion."""
+    make_first_champion("1")
+    return undecided
 
 
 @contextmanager
@@ -101,7 +108,7 @@ def evidence_file(version: str) -> Path:
     return Path(unquote(urlparse(run.info.artifact_uri).path)) / "evidence.json"
 
 
-def test_first_promote_rollback(here: Path) -> None:
+def test_first_promote_rollback(undecided: Path) -> None:
     assert make_first_champion("1") is not None
     assert make_first_champion("2") is None  # a cold start happens once
     promotion.promote(NAME, "2", expect="1", reason="better")
@@ -124,7 +131,6 @@ def test_first_promote_rollback(here: Path) -> None:
 
 
 def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
-    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     with pytest.raises(RegistryError, match="the champion is 2, not 1"):
         promotion.promote(NAME, "3", expect="1", reason="")
@@ -137,7 +143,6 @@ def test_a_promotion_on_old_knowledge_changes_nothing(here: Path) -> None:
 
 
 def test_a_changed_package_is_not_promoted(here: Path) -> None:
-    make_first_champion("1")
     weights = find_stored_bundle(f"models:/{NAME}/2") / "weights.json"
     with (
         changed(weights, b"2", b"9"),
@@ -148,7 +153,6 @@ def test_a_changed_package_is_not_promoted(here: Path) -> None:
 
 
 def test_the_verdict_decides(here: Path) -> None:
-    make_first_champion("1")
     for version, said in (
         (KEEP, r"the verdict is keep: it is not better\."),
         (REFUSE, "the verdict is refuse: floor"),
@@ -160,7 +164,6 @@ def test_the_verdict_decides(here: Path) -> None:
 
 
 def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
-    make_first_champion("1")
     with pytest.raises(
         RegistryError, match="version 3 was compared with champion 2, the champion is 1"
     ) as refused:
@@ -169,7 +172,7 @@ def test_a_comparison_with_another_champion_proves_nothing(here: Path) -> None:
     assert read_champion_alias() == "1"
 
 
-def test_what_made_a_version_champion_once_does_not_make_it_champion_again(here: Path) -> None:
+def test_what_made_a_version_champion_once_does_not_make_it_champion_again(undecided: Path) -> None:
     first = promotion.promote(NAME, "1", expect="none", reason="a first one")
     promotion.promote(NAME, "2", expect="1", reason="")
     record_registration("1", first.bundle, "of the same bundle, trained again")
@@ -182,7 +185,6 @@ def test_what_made_a_version_champion_once_does_not_make_it_champion_again(here:
 
 
 def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> None:
-    make_first_champion("1")
     for reason in ("", " "):
         with pytest.raises(ParamsError, match="--reason"):
             promotion.promote(NAME, REFUSE, expect="1", reason=reason, override=True)
@@ -195,7 +197,6 @@ def test_an_override_takes_a_reason_and_stands_in_the_journal(here: Path) -> Non
 
 
 def test_a_decision_on_a_bundle_is_on_no_other(here: Path) -> None:
-    make_first_champion("1")
     looked_at = find_in_mlflow(f"models:/{NAME}/2").tags[addresses.BUNDLE_TAG]
     with pytest.raises(
         RegistryError, match=f"version 2 is bundle {looked_at[:12]}, not 000000000000"
@@ -209,7 +210,6 @@ def test_a_decision_on_a_bundle_is_on_no_other(here: Path) -> None:
 
 
 def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
-    make_first_champion("1")
     with journal.lock_journal() as book:
         book.append(journal.Decision(NAME, "return", "2", "", "", "", "3 failures in 40 requests"))
     with pytest.raises(
@@ -223,7 +223,6 @@ def test_a_canary_that_was_returned_takes_an_override(here: Path) -> None:
 
 @pytest.mark.parametrize("override", [False, True])
 def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> None:
-    make_first_champion("1")
     path = evidence_file("2")
     with (
         changed(path, b"it is better", b"it is best"),
@@ -242,7 +241,6 @@ def test_changed_evidence_is_never_passed_over(here: Path, override: bool) -> No
 def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     assert not (here / "champion.json").exists()  # this folder is no checkout
     with pytest.raises(PlumblineError, match="not a checkout"):
@@ -264,9 +262,8 @@ def test_decisions_are_named_in_champion_json_of_a_checkout_alone(
     }
 
 
-def test_going_back_to_a_version_that_was_refused_since_takes_a_reason(here: Path) -> None:
+def test_going_back_to_a_version_that_was_refused_since_takes_a_reason(undecided: Path) -> None:
     first = make_first_champion("1")
-    assert first is not None
     promotion.promote(NAME, "2", expect="1", reason="")
     record_verdict("refuse", "", first.bundle, "e", "floor failed.")
     with pytest.raises(RefusedError, match=r"1: its bundle was refused .*floor failed.*--force"):
@@ -278,7 +275,6 @@ def test_going_back_to_a_version_that_was_refused_since_takes_a_reason(here: Pat
 
 @pytest.mark.parametrize("text", ["{", '{"line": {"version": "3", "bundle": "b"}}'])
 def test_a_damaged_champion_json_stops_a_decision_before_it_is_made(here: Path, text: str) -> None:
-    make_first_champion("1")
     (here / "champion.json").write_text(text)
     with pytest.raises(
         PlumblineError, match=r"champion\.json: damaged .*git checkout champion\.json"
@@ -292,7 +288,6 @@ def test_notes_move_nothing_and_are_written_once(here: Path) -> None:
     refused = record_verdict(
         "refuse", "", "b", "e", "floor failed", name="new"
     )  # a model that the registry does not know
-    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     kept = record_verdict("keep", KEEP, "b", "e4", "not better")
     assert record_verdict("keep", KEEP, "b", "e4", "asked again") == kept
@@ -310,15 +305,17 @@ def keep(evidence: str, name: str = NAME) -> journal.Entry:
     return record_verdict("keep", KEEP, "b", evidence, "not better", name=name)
 
 
-def test_entries_of_another_model_cannot_be_cut_off(here: Path) -> None:
+def test_entries_of_another_model_cannot_be_cut_off(undecided: Path) -> None:
     keep("a", name="aside")
-    with sqlite3.connect(here / "mlruns/journal.db") as database:
+    with sqlite3.connect(undecided / "mlruns/journal.db") as database:
         database.execute("DELETE FROM plumbline_journal WHERE model = 'aside'")
     with pytest.raises(JournalError, match=r"ends before entry \d+, which .* of aside names"):
         keep("b")
 
 
-def test_no_entry_is_before_the_one_before_it(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_entry_is_before_the_one_before_it(
+    undecided: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     keep("a")
     clock = SimpleNamespace(now=lambda zone: datetime(2020, 1, 1, tzinfo=zone))
     monkeypatch.setattr(journal, "datetime", clock)
@@ -337,7 +334,6 @@ def test_no_entry_is_before_the_one_before_it(here: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_tampering_shows_and_stops_everything(here: Path, tamper: str) -> None:
-    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     promotion.promote(NAME, "3", expect="2", reason="")
     with sqlite3.connect(here / "mlruns/journal.db") as database:
@@ -355,7 +351,6 @@ def test_tampering_shows_and_stops_everything(here: Path, tamper: str) -> None:
 def test_an_alias_changed_outside_plumbline_stops_everything(
     here: Path, version: str | None
 ) -> None:
-    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     if version:
         model_versions.connect_registry().set_registered_model_alias(
@@ -390,7 +385,6 @@ def read_remedy() -> list[str]:
 
 
 def test_the_command_that_the_error_names_accepts_the_move_and_says_who(here: Path) -> None:
-    make_first_champion("1")
     move_alias("2")
     done = CliRunner().invoke(app, read_remedy())
     assert (done.exit_code, done.exception) == (0, None)
@@ -404,7 +398,6 @@ def test_the_command_that_the_error_names_accepts_the_move_and_says_who(here: Pa
 def test_a_champion_whose_version_was_deleted_is_named_and_another_takes_its_place(
     here: Path,
 ) -> None:
-    make_first_champion("1")
     model_versions.connect_registry().delete_model_version(NAME, "1")  # and its alias with it
     found = find_fault("version 1, named in entry")
     assert not found.ok
@@ -432,7 +425,7 @@ def kill_at(patch: pytest.MonkeyPatch, name: str) -> None:
     patch.setattr(name, end)
 
 
-def test_a_registry_that_is_unreachable(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_registry_that_is_unreachable(undecided: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.raises(RegistryError, match="cannot be read"):
@@ -443,7 +436,6 @@ def test_a_registry_that_is_unreachable(here: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.slow
 def test_of_many_who_promote_at_once_one_wins(here: Path) -> None:
-    make_first_champion("1")
     race(rounds=choose_effort(25, 200))
 
 
@@ -472,7 +464,6 @@ def forge_version(version: str, verdict: str = "promote") -> None:
 
 
 def test_a_refused_model_that_was_rewritten_in_mlflow_is_not_promoted(here: Path) -> None:
-    make_first_champion("1")
     path = evidence_file(REFUSE)
     kept = path.read_bytes()
     forge_version(REFUSE)
@@ -484,7 +475,6 @@ def test_a_refused_model_that_was_rewritten_in_mlflow_is_not_promoted(here: Path
 
 
 def test_a_version_made_by_hand_in_mlflow_is_not_promoted(here: Path) -> None:
-    make_first_champion("1")
     client = model_versions.connect_registry()
     two = client.get_model_version(NAME, "2")
     number = str(
@@ -499,7 +489,6 @@ def test_a_version_made_by_hand_in_mlflow_is_not_promoted(here: Path) -> None:
 
 
 def test_a_former_champion_that_was_exchanged_is_not_brought_back(here: Path) -> None:
-    make_first_champion("1")
     promotion.promote(NAME, "2", expect="1", reason="")
     client = model_versions.connect_registry()
     other = client.get_model_version(NAME, "3").tags[addresses.EVIDENCE_TAG]
@@ -515,11 +504,9 @@ def test_a_former_champion_that_was_exchanged_is_not_brought_back(here: Path) ->
 
 
 def test_git_is_a_witness_of_the_journal(here: Path) -> None:
-    make_first_champion("1")
     (here / "champion.json").write_text("{}")
     entry = promotion.promote(NAME, "2", expect="1", reason="")
     pin = champion_pin.read_pins()[NAME]
-    assert pin is not None
     entries = promotion.read_history(NAME)
     assert champion_pin.require_decision(NAME, pin, entries) == entry
     for entries_left, odd in (
@@ -543,7 +530,6 @@ def move_to(version: str) -> None:
 def test_a_crash_in_a_move_heals_in_registry_and_champion_json(
     here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    make_first_champion("1")
     (here / "champion.json").write_text("{}")
     for number, lost in (
         ("2", "mlflow.MlflowClient.set_registered_model_alias"),
@@ -555,7 +541,6 @@ def test_a_crash_in_a_move_heals_in_registry_and_champion_json(
             with pytest.raises(KeyboardInterrupt):
                 move_to(number)
         entry = promotion.find_champion(NAME)
-        assert entry is not None
         assert entry.version == number
         assert champion_pin.read_pins()[NAME] == champion_pin.build_pin(entry)
         keep(lost)  # the next decision finishes the move
@@ -566,7 +551,7 @@ def test_a_crash_in_a_move_heals_in_registry_and_champion_json(
 
 
 def test_who_decides_is_not_taken_from_the_environment(
-    here: Path, monkeypatch: pytest.MonkeyPatch
+    undecided: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("USER", "LOGNAME", "GITHUB_ACTOR", "GITHUB_TRIGGERING_ACTOR"):
         monkeypatch.setenv(name, "ada")

@@ -19,9 +19,8 @@ from plumbline.tasks.text_classification.data import shuffle_labels
 
 
 @pytest.fixture
-def task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlruns/mlflow.db")
+def task(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Task:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{folder}/mlruns/mlflow.db")
     write_examples(layout.EXAMPLES)
     layout.MANIFEST.write_bytes(b"rows")
     layout.SOURCE.write_text("{}", encoding="utf-8")

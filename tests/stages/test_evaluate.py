@@ -97,8 +97,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     )
 
 
-@pytest.fixture(scope="module")
-def params() -> TextParams:
+def build_params() -> TextParams:
     values = load_yaml(ROOT / "recipes/text_classification.yaml")
     linear = values["candidates"]["linear"]
     values["candidates"] = {"good": linear, "fair": linear}
@@ -118,8 +117,11 @@ def params() -> TextParams:
     return TextParams.model_validate(values)
 
 
+PARAMS = build_params()
+
+
 @pytest.fixture(scope="module")
-def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task) -> Path:
+def ground(tmp_path_factory: pytest.TempPathFactory, task: Task) -> Path:
     """A folder as train and control leave it: accepted data, a removed candidate's bundle too."""
     root = tmp_path_factory.mktemp("ground")
     with contextlib.chdir(root):
@@ -134,7 +136,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
         table = pd.DataFrame(rows, columns=["id", "split", "text", "label", "channel"])
         for split, part in table.groupby("split"):
             write_rows(layout.EXAMPLES, split, part.drop(columns="split"))
-        checks = build_suite(params, task, table)
+        checks = build_suite(PARAMS, task, table)
         suite = runner.digest_suite(checks)
         results = [
             {"name": check.name, "severity": check.severity, "passed": True} for check in checks
@@ -149,9 +151,7 @@ def ground(tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: T
 
 
 @pytest.fixture(scope="module")
-def evaluated(
-    ground: Path, tmp_path_factory: pytest.TempPathFactory, params: TextParams, task: Task
-) -> Path:
+def evaluated(ground: Path, tmp_path_factory: pytest.TempPathFactory, task: Task) -> Path:
     """The ground once evaluate went over it; tests read here and change nothing.
 
     Where there is no champion, nothing waits seconds for the import of MLflow.
@@ -163,7 +163,7 @@ def evaluated(
         patch.setitem(sys.modules, "mlflow", None)  # importing it is an error
         layout.PLOTS.mkdir(parents=True)
         (layout.PLOTS / "stale.csv").write_text("old")
-        evaluate(params, task)
+        evaluate(PARAMS, task)
     return folder
 
 
@@ -231,10 +231,8 @@ def failed_gates() -> list[str]:
     ]
 
 
-def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(
-    here: Path, params: TextParams
-) -> None:
-    evidence = document.read_evidence(params)
+def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path) -> None:
+    evidence = document.read_evidence(PARAMS)
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
@@ -309,13 +307,13 @@ def test_dvc_gets_plots_and_no_stale_ones(here: Path) -> None:
 
 
 def test_a_limit_alone_measures_nothing_again_and_what_is_measured_again_is_equal(
-    checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str]
+    checkout: Path, task: Task, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = read_json(layout.EVIDENCE)
     written = [layout.METRICS, layout.PREDICTIONS, layout.GOLDEN, layout.DRIFT_REFERENCE]
     kept = [path.read_bytes() for path in written]
     shown = {path.name: path.read_bytes() for path in layout.PLOTS.iterdir()}
-    other = loosen(params)
+    other = loosen(PARAMS)
     with steps.show_steps("evaluate"):
         evaluate(other, task)
     assert "takes what the last evaluation measured" in capsys.readouterr().out
@@ -323,7 +321,7 @@ def test_a_limit_alone_measures_nothing_again_and_what_is_measured_again_is_equa
     told = {"params", "thresholds", "gates", "digests", "seal", "summary"}
     told |= {"loosened", "lineage"}
     assert {name for name in before if evidence[name] != before[name]} <= told
-    assert evidence["thresholds"]["floor"] == other.evaluation.floor != params.evaluation.floor
+    assert evidence["thresholds"]["floor"] == other.evaluation.floor != PARAMS.evaluation.floor
     assert {path.name: path.read_bytes() for path in layout.PLOTS.iterdir()} == shown
     assert [path.read_bytes() for path in written] == kept
     verify_evidence(evidence, other, task)
@@ -384,44 +382,41 @@ def change_kept_scores(_task: Task, _patch: pytest.MonkeyPatch) -> None:
 def test_measurements_hold_for_what_was_measured_alone(
     change: Callable[[Task, pytest.MonkeyPatch], None],
     checkout: Path,
-    params: TextParams,
     task: Task,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    other = loosen(params)
+    other = loosen(PARAMS)
     assert restore(gather(other, task), task)
     change(task, monkeypatch)
     assert restore(gather(other, task), task) is None
 
 
 def test_an_editable_package_may_have_changed(
-    checkout: Path, params: TextParams, task: Task, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change_a_library(task, monkeypatch, '{"dir_info": {"editable": true}}')
-    evaluate(params, task)
-    assert restore(gather(loosen(params), task), task) is None
+    evaluate(PARAMS, task)
+    assert restore(gather(loosen(PARAMS), task), task) is None
 
 
-def test_another_pin_seed_or_slice_is_another_measurement(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    other = loosen(params)
+def test_another_pin_seed_or_slice_is_another_measurement(checkout: Path, task: Task) -> None:
+    other = loosen(PARAMS)
     assert restore(gather(other, task), task)
-    linear = params.candidates["good"].model_copy(update={"max_features": 7})
-    limits = params.evaluation.model_copy(update={"slices": []})
+    linear = PARAMS.candidates["good"].model_copy(update={"max_features": 7})
+    limits = PARAMS.evaluation.model_copy(update={"slices": []})
     for change in (
         {"seed": 8},
         {"evaluation": limits},
-        {"candidates": params.candidates | {"good": linear}},
+        {"candidates": PARAMS.candidates | {"good": linear}},
     ):
         assert restore(gather(other.model_copy(update=change), task), task) is None
 
 
 def test_a_policy_that_changed_since_a_look_is_said_beside_the_verdict(
-    checkout: Path, params: TextParams, task: Task
+    checkout: Path, task: Task
 ) -> None:
-    rule = params.evaluation.champion.model_copy(update={"policy": "not-worse", "margin": 0.01})
-    evaluate(limit(params, champion=rule), task)
+    rule = PARAMS.evaluation.champion.model_copy(update={"policy": "not-worse", "margin": 0.01})
+    evaluate(limit(PARAMS, champion=rule), task)
     evidence = read_json(layout.EVIDENCE)
     assert evidence["looks"]["number"] == 2
     assert "Use 1 of this test split asked: better by 0, slices" in evidence["summary"]
@@ -429,11 +424,11 @@ def test_a_policy_that_changed_since_a_look_is_said_beside_the_verdict(
 
 
 def test_a_bad_result_is_a_refusal_on_record_and_no_error(
-    checkout: Path, params: TextParams, task: Task, capsys: pytest.CaptureFixture[str]
+    checkout: Path, task: Task, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("good", "fair"):
         add_bundle(task, name, 2)
-    evaluate(params, task)
+    evaluate(PARAMS, task)
     evidence = read_json(layout.EVIDENCE)
     assert evidence["verdict"] == "refuse"
     assert "floor" in failed_gates()
@@ -446,10 +441,10 @@ def test_a_bad_result_is_a_refusal_on_record_and_no_error(
 
 
 def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
-    checkout: Path, params: TextParams, task: Task
+    checkout: Path, task: Task
 ) -> None:
     add_bundle(task, "good", 20, int8=8)
-    evaluate(params, task)
+    evaluate(PARAMS, task)
     assert failed_gates() == ["parity"]
     ours, theirs = read_json(layout.EVIDENCE)["forms"]
     assert (ours["name"], ours["served"], ours["agreement"]) == ("int8", True, 0.875)
@@ -460,9 +455,7 @@ def test_a_served_form_that_answers_otherwise_than_the_trained_one_is_refused(
     assert "one row" in layout.REPORT.read_text(encoding="utf-8")
 
 
-def test_labels_that_changed_since_validation_are_refused(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
+def test_labels_that_changed_since_validation_are_refused(checkout: Path, task: Task) -> None:
     """In the examples alone: an error, before a look at the test split; in both: a gate."""
     test = read_rows(layout.EXAMPLES, "test")
     test["label"] = bundle.load(layout.locate_bundle("good")).predict(
@@ -470,21 +463,21 @@ def test_labels_that_changed_since_validation_are_refused(
     )["label"]
     write_rows(layout.EXAMPLES, "test", test)
     with pytest.raises(DataError, match=r"test, row 1 \(r200\): label is 'delivery' there"):
-        evaluate(params, task)
+        evaluate(PARAMS, task)
     assert read_json(layout.EVIDENCE)["verdict"] == "error"
     manifest = pd.read_parquet(layout.MANIFEST)
     manifest.loc[manifest["split"] == "test", "label"] = test["label"].to_numpy()
     manifest.to_parquet(layout.MANIFEST, index=False)
-    evaluate(params, task)
+    evaluate(PARAMS, task)
     assert "accepted" in failed_gates()
 
 
 def test_whoever_is_shown_on_the_test_split_is_part_of_the_question(
-    checkout: Path, params: TextParams, task: Task
+    checkout: Path, task: Task
 ) -> None:
-    alone = params.model_copy(update={"candidates": {"good": params.candidates["good"]}})
+    alone = PARAMS.model_copy(update={"candidates": {"good": PARAMS.candidates["good"]}})
     alone = alone.model_copy(
-        update={"control": params.control.model_copy(update={"candidates": []})}
+        update={"control": PARAMS.control.model_copy(update={"candidates": []})}
     )
     evaluate(alone, task)
     assert read_json(layout.EVIDENCE)["looks"]["number"] == 2
@@ -523,45 +516,43 @@ def rename_ids() -> None:
     ids=["report", "manifest", "hardware", "ids", "bundle", "control"],
 )
 def test_damaged_inputs_are_named_and_no_verdict_is_reached(
-    checkout: Path, params: TextParams, task: Task, damage: Callable[[], None], message: str
+    checkout: Path, task: Task, damage: Callable[[], None], message: str
 ) -> None:
     layout.METRICS.unlink()
     damage()
     with pytest.raises(PlumblineError, match=message):
-        evaluate(params, task)
+        evaluate(PARAMS, task)
     assert not layout.METRICS.exists()
     assert read_json(layout.EVIDENCE)["verdict"] == "error"
 
 
-def test_an_unknown_slice_is_named_before_anything_is_scored(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
+def test_an_unknown_slice_is_named_before_anything_is_scored(checkout: Path, task: Task) -> None:
     with pytest.raises(ParamsError, match=r"no column chanel \(did you mean channel\?\)"):
-        evaluate(limit(params, slices=["chanel"]), task)
+        evaluate(limit(PARAMS, slices=["chanel"]), task)
 
 
 def test_a_registry_that_is_away_is_an_error_and_no_cold_start(
-    checkout: Path, params: TextParams, task: Task, monkeypatch: pytest.MonkeyPatch
+    checkout: Path, task: Task, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{checkout}/mlruns/journal.db")
     with pytest.raises(RegistryError, match="cannot be used"):
-        evaluate(params, task)
-    assert document.read_evidence(params)["verdict"] == "error"
+        evaluate(PARAMS, task)
+    assert document.read_evidence(PARAMS)["verdict"] == "error"
 
 
 @pytest.mark.slow
 def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
-    checkout: Path, params: TextParams, task: Task
+    checkout: Path, task: Task
 ) -> None:
     add_bundle(task, "good", 6)
-    evaluate(params, task)
-    register(params, task)  # first_champion: true
+    evaluate(PARAMS, task)
+    register(PARAMS, task)  # first_champion: true
     add_bundle(task, "good", 40)
     layout.PARAMS.write_text(layout.PARAMS.read_text().replace("seed: 7", "seed: 8"))
-    evaluate(params, task)
-    evidence = document.read_evidence(params)
+    evaluate(PARAMS, task)
+    evidence = document.read_evidence(PARAMS)
     assert evidence["champion"]["version"] == "1"
     assert evidence["comparison"]["difference"] == pytest.approx(0.16 - 0.02, abs=0.02)
     assert (evidence["verdict"], failed_gates()) == ("promote", [])
@@ -570,35 +561,35 @@ def test_the_champion_answers_the_same_examples_and_what_changed_is_told(
     assert evidence["changes"]["data"]["same"]
     assert {slice_["reference"] for slice_ in evidence["slices"]} == {"the champion"}
 
-    evaluate(loosen(params), task)  # the champion that was asked is not asked again
-    again = document.read_evidence(loosen(params))
+    evaluate(loosen(PARAMS), task)  # the champion that was asked is not asked again
+    again = document.read_evidence(loosen(PARAMS))
     for fact in ("champion", "flips", "comparison", "slices", "rehearsal"):
         assert again[fact] == evidence[fact]
     layout.PARAMS.write_text(layout.PARAMS.read_text().replace("seed: 8", "seed: 9"))
-    evaluate(params, task)
+    evaluate(PARAMS, task)
     assert {"key": "seed", "old": 7, "new": 9} in read_json(layout.EVIDENCE)["changes"]["params"]
 
     pin = promotion.pin_champion("ticket-router")
     assert pin
     champion_pin.write_pin("ticket-router", dataclasses.replace(pin, bundle="0" * 64))
     with pytest.raises(JournalError, match="the journal does not contain that entry"):
-        evaluate(params, task)
+        evaluate(PARAMS, task)
     champion_pin.write_pin("ticket-router", None)
-    evaluate(params, task)
-    evidence = document.read_evidence(params)
+    evaluate(PARAMS, task)
+    evidence = document.read_evidence(PARAMS)
     assert (evidence["champion"], evidence["flips"]) == (None, None)
     layout.CHAMPION.unlink()  # so that it follows the registry
-    evaluate(params, task)
-    assert document.read_evidence(params)["comparison"] == again["comparison"]
+    evaluate(PARAMS, task)
+    assert document.read_evidence(PARAMS)["comparison"] == again["comparison"]
 
 
 @pytest.mark.slow
 def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
-    checkout: Path, params: TextParams, task: Task
+    checkout: Path, task: Task
 ) -> None:
     """Else the champion would be wrong on every row of it, since it answers the old name."""
-    evaluate(params, task)
-    register(params, task)  # first_champion: true
+    evaluate(PARAMS, task)
+    register(PARAMS, task)  # first_champion: true
     for split in SPLITS:
         rows = read_rows(layout.EXAMPLES, split)
         renamed = rows["label"].replace({"refund": "money back"})
@@ -607,9 +598,9 @@ def test_a_worse_challenger_does_not_win_where_a_class_got_another_name(
     for name in ("good", "fair", layout.name_control("fair")):
         add_bundle(task, name, 9, refund_is="money back")
 
-    evaluate(params, task)
+    evaluate(PARAMS, task)
 
-    evidence = document.read_evidence(params)
+    evidence = document.read_evidence(PARAMS)
     assert evidence["changes"]["data"]["renames"] == {"refund": "money back"}
     assert evidence["comparison"]["difference"] == pytest.approx(0.05 - 0.11, abs=0.02)
     assert evidence["verdict"] != "promote"
@@ -623,10 +614,10 @@ COSTS = {"refund": {"login": 3.0}}  # the error that these models make
     "metric", [pytest.param("macro_f1", marks=pytest.mark.slow), "expected_cost"]
 )
 def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
-    metric: str, checkout: Path, params: TextParams, task: Task
+    metric: str, checkout: Path, task: Task
 ) -> None:
     costs = COSTS if metric == "expected_cost" else None
-    chosen = limit(params, metric=metric, costs=costs, max_detectable_difference=1.0)
+    chosen = limit(PARAMS, metric=metric, costs=costs, max_detectable_difference=1.0)
     configured = task.configure(chosen)
     evaluate(chosen, configured)
     evidence = document.read_evidence(chosen)
@@ -650,11 +641,9 @@ def test_a_chosen_metric_is_ranked_gated_derived_again_and_another_question(
     assert document.read_evidence(chosen)["looks"]["number"] == 2
 
 
-def test_seeds_are_ranked_by_their_mean_and_the_median_ships(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
+def test_seeds_are_ranked_by_their_mean_and_the_median_ships(checkout: Path, task: Task) -> None:
     add_bundle(task, "fair", 12)
-    seeded = add_seeds(task, params, 30, 4, 20)
+    seeded = add_seeds(task, PARAMS, 30, 4, 20)
     evaluate(seeded, task)
     evidence = document.read_evidence(seeded)
     seeds = evidence["candidates"]["good"]["seeds"]
@@ -678,13 +667,12 @@ def test_an_experiment_has_the_winner_that_an_evaluation_has(
     simple: str | None,
     winner: str,
     checkout: Path,
-    params: TextParams,
     task: Task,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     add_bundle(task, "fair", 16)
-    here = limit(params, simple_candidate=simple)
+    here = limit(PARAMS, simple_candidate=simple)
     evaluate(here, task)
     assert document.read_evidence(here)["winner"] == winner
     capsys.readouterr()
@@ -696,10 +684,8 @@ def test_an_experiment_has_the_winner_that_an_evaluation_has(
     assert f"evaluate: {winner} is the winner, with accuracy" in capsys.readouterr().out
 
 
-def test_a_seed_that_changed_or_is_missing_is_named(
-    checkout: Path, params: TextParams, task: Task
-) -> None:
-    seeded = add_seeds(task, params, 30, 16, 20)
+def test_a_seed_that_changed_or_is_missing_is_named(checkout: Path, task: Task) -> None:
+    seeded = add_seeds(task, PARAMS, 30, 16, 20)
     evaluate(seeded, task)
     add_bundle(task, "good.seeds/8", 15)
     with pytest.raises(EvidenceError, match=r"good\.seeds/8 is not what the evidence"):

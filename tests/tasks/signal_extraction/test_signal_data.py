@@ -1,4 +1,4 @@
-"""Windows are independent; faults are found."""
+"""Windows are independent; faults are found; nobody is better than the floor."""
 
 import dataclasses
 from pathlib import Path
@@ -13,9 +13,10 @@ from plumbline.contract.errors import RejectedError
 from plumbline.stages.ingest import ingest
 from plumbline.stages.validate import validate
 from tasks.signal_extraction.data import shuffle_labels
-from tasks.signal_extraction.data.setting import draw_windows
+from tasks.signal_extraction.data.setting import Setting, draw_windows
 from tasks.signal_extraction.data.windows import read_windows, write_windows
 from tasks.signal_extraction.params import SignalParams
+from tasks.signal_extraction.scoring.floor import compute_floor
 from tasks.signal_extraction.task import TASK
 
 
@@ -32,8 +33,7 @@ def test_honest_realisations_have_constants_of_their_own() -> None:
 
 
 @pytest.fixture
-def accepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SignalParams:
-    monkeypatch.chdir(tmp_path)
+def accepted(folder: Path) -> SignalParams:
     params = small_params()
     ingest(params, TASK)
     validate(params, TASK)
@@ -54,11 +54,7 @@ def _damage(split: str, change: str) -> None:
 
 @pytest.mark.parametrize(
     ("change", "check"),
-    [
-        ("a copied window", "windows:"),
-        ("a wild sample", "range:"),
-        ("a missing sample", "finite:"),
-    ],
+    [("a copied window", "windows:"), ("a wild sample", "range:"), ("a missing sample", "finite:")],
 )
 def test_what_is_wrong_is_rejected(accepted: SignalParams, change: str, check: str) -> None:
     _damage("test", change)
@@ -89,3 +85,28 @@ def test_shuffled_answers_have_nothing_to_do_with_their_samples(tmp_path: Path) 
     kept = before.components[:50]
     assert abs(np.corrcoef(after.components.ravel(), kept.ravel())[0, 1]) < 0.05
     np.testing.assert_allclose(np.sort(after.components[:, 1].ravel()), np.sort(kept[:, 1].ravel()))
+
+
+def _error_of_who_is_told_nothing(setting: Setting, seed: int) -> float:
+    """That of the posterior mean for amplitudes of 1 and mean phases, over windows with any."""
+    signals, components = draw_windows(setting, 1000, np.random.default_rng(seed), np.arange(1000))
+    parts = np.sin(
+        setting.compute_angles(np.arange(1000 + setting.window)) + setting.phase_scale * np.pi
+    )
+    means, logs, errors = parts.mean(axis=0), np.zeros((1000, 1000)), []
+    for sample in range(setting.window):
+        now = slice(sample, sample + 1000)
+        logs -= (signals[:, sample, None] - means[now]) ** 2 / (2 * setting.noise**2)
+        weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+        weights /= weights.sum(axis=1, keepdims=True)
+        errors.append(((weights @ parts[:, now].T - components[:, :, sample]) ** 2).mean())
+    return float(np.mean(errors))
+
+
+@pytest.mark.slow
+def test_the_honest_bound_is_reached_by_who_is_told_so_much_and_by_nobody_else() -> None:
+    """Without spread of amplitude and phase the bound is the least error itself."""
+    plain = dataclasses.replace(HONEST, low=1.0, high=1.0, phase_scale=0.0)
+    assert _error_of_who_is_told_nothing(plain, 2) == pytest.approx(
+        compute_floor(plain).mean(), rel=0.08
+    )

@@ -18,9 +18,8 @@ from tasks.signal_extraction.models.networks import FilmLstm, StatefulLstm
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return write_examples(small_params(), tmp_path)
+def examples(folder: Path) -> Path:
+    return write_examples(small_params(), folder)
 
 
 def test_each_filter_is_the_ridge_solution_for_its_number_of_samples() -> None:

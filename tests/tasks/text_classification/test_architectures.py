@@ -6,11 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.support.small_texts import (
-    accept_small_splits,
-    small_params,
-    write_examples,
-)
+from tests.support.small_texts import accept_small_splits, small_params, write_examples
 from tests.support.tiny_models import NUM_POSITIONS, write_model
 
 from plumbline.contract import layout
@@ -33,10 +29,9 @@ CANDIDATE = "tiny"
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_examples(tmp_path / layout.EXAMPLES)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / layout.EXAMPLES
+def examples(folder: Path) -> Path:
+    write_examples(folder / layout.EXAMPLES)
+    return folder / layout.EXAMPLES
 
 
 def make_params(folder: Path, **changes: Any) -> TextParams:

@@ -9,10 +9,7 @@ from tests.support.example_rows import read_rows, write_rows
 
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring.behaviour import (
-    check_behaviour,
-    swap_letters,
-)
+from plumbline.tasks.text_classification.scoring.behaviour import check_behaviour, swap_letters
 
 ROOT = Path(__file__).parents[3]
 WORDS = {

@@ -6,11 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from pydantic import ValidationError
-from sklearn.metrics import (
-    average_precision_score,
-    balanced_accuracy_score,
-    f1_score,
-)
+from sklearn.metrics import average_precision_score, balanced_accuracy_score, f1_score
 from tests.support.example_rows import FixedAnswers, read_rows, write_rows
 from tests.support.small_texts import SHIPPED
 
@@ -25,10 +21,7 @@ from plumbline.tasks.text_classification.data.generated import find_noisy
 from plumbline.tasks.text_classification.models.export import choose_sealed_thresholds
 from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.params import TextParams
-from plumbline.tasks.text_classification.scoring.chosen_metric import (
-    LabelAnswers,
-    add_metric,
-)
+from plumbline.tasks.text_classification.scoring.chosen_metric import LabelAnswers, add_metric
 from plumbline.tasks.text_classification.task import TASK
 
 COSTS = {"urgent": {"spam": 50.0, "other": 5.0}}
@@ -134,11 +127,8 @@ def test_other_metrics_and_costs_are_refused(values: dict[str, object]) -> None:
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Examples of the generated data, with label noise."""
     folder = tmp_path_factory.mktemp("generated")
-    noisy = {"num_rows": 1500, "label_noise": 0.1, "drift": 0.0}
-    plain = SHIPPED.model_dump()
-    params = TextParams.model_validate({**plain, "data": plain["data"] | {"generated": noisy}})
     (folder / "examples").mkdir()
-    ingest(params, folder / "examples", folder / "manifest.parquet")
+    ingest(_choose_noisy(), folder / "examples", folder / "manifest.parquet")
     return folder
 
 

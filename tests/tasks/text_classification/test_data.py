@@ -1,7 +1,7 @@
-"""Ingest from files, clean and faulty: what is written, what is counted, what is reported."""
+"""Ingest from files and of embedded tickets: what is written, counted and reported."""
 
-import hashlib
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -9,31 +9,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pydantic import ValidationError
+from tests.support.dirty_texts import make_values
 from tests.support.small_sources import CSV, LINES, ROWS
 
-from plumbline.contract.errors import DataError, ParamsError
-from plumbline.contract.loading import load_params
+from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from plumbline.tasks.text_classification.data import digest_text, ingest, normalise, read_split
+from plumbline.tasks.text_classification.data.generated import draw_ticket
 from plumbline.tasks.text_classification.data.labels import name_labels
 from plumbline.tasks.text_classification.params import TextParams
-
-ROOT = Path(__file__).parents[3]
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def make_params(source: Any, **data: Any) -> TextParams:
     """The shipped parameters with another source, which has no metadata."""
-    values = json.loads(load_params(ROOT / "recipes/text_classification.yaml").model_dump_json())
-    values["data"] |= {"source": source, "watch": "."} | data
-    values["data"]["columns"]["metadata"] = data.get("metadata", [])
-    values["data"].pop("metadata", None)
-    values["evaluation"]["slices"] = []
+    values = make_values(source)
+    values["data"]["columns"]["metadata"] = data.pop("metadata", [])
+    values["data"] |= data
     return TextParams.model_validate(values)
 
 
@@ -126,6 +117,7 @@ def test_manifest_and_examples_hold_every_row_once(folder: Path) -> None:
         ]
 
 
+GIVEN = {"train": "train.csv", "validation": None, "test": "test.csv"}
 POLICIES = {"nulls": "drop", "encoding": "replace", "max_chars": 100, "leakage": "keep"}
 REFUSE_NULLS = POLICIES | {"nulls": "refuse"}
 NULLS = ["", "  ", "NA", "n/a", "N/A", "null", "NULL", "None", "nan", "NaN", "-"]
@@ -135,7 +127,7 @@ def test_a_text_counts_once_in_a_held_out_split(folder: Path) -> None:
     test = "text,label\nwhere is it,a\nWHERE  is it?,a\nwhere&nbsp;is it,a\nwhere is it,b\n"
     (folder / "test.csv").write_text(test, encoding="utf-8")
     (folder / "train.csv").write_text(CSV + "".join(5 * [LINES[0]]), encoding="utf-8")
-    params = make_params({"train": "train.csv", "validation": None, "test": "test.csv"})
+    params = make_params(GIVEN)
 
     facts, rows = run_ingest(params, folder / "out")
 
@@ -185,13 +177,12 @@ def test_train_rows_that_are_in_a_given_test_split_can_be_dropped(folder: Path) 
     copies = [ROWS[3][0].upper(), ROWS[7][0] + "!!"]
     texts = [*copies, "a text of its own", "and another one"]
     (folder / "test.csv").write_text("text,label\n" + "".join(f"{text},b\n" for text in texts))
-    source = {"train": "train.csv", "validation": None, "test": "test.csv"}
 
-    facts, rows = run_ingest(make_params(source), folder / "kept")
+    facts, rows = run_ingest(make_params(GIVEN), folder / "kept")
     assert len(rows) == 64
     assert facts["dropped"]["leaked"]["rows"] == 0
 
-    params = make_params(source, policies=POLICIES | {"leakage": "drop"})
+    params = make_params(GIVEN, policies=POLICIES | {"leakage": "drop"})
     facts, rows = run_ingest(params, folder / "dropped")
     assert {row["id"] for row in rows}.isdisjoint({"train.csv:5", "train.csv:9"})
     assert sum(row["split"] == "test" for row in rows) == 4
@@ -210,8 +201,7 @@ def test_a_test_row_that_is_dropped_for_its_label_takes_no_row_out_of_train(fold
     (folder / "train.csv").write_text(CSV)
     test = f"text,label\n{ROWS[3][0]},n/a\n{ROWS[7][0]},n/a\n{ROWS[7][0].upper()},b\nown,a\n"
     (folder / "test.csv").write_text(test)
-    source = {"train": "train.csv", "validation": None, "test": "test.csv"}
-    params = make_params(source, policies=POLICIES | {"leakage": "drop"})
+    params = make_params(GIVEN, policies=POLICIES | {"leakage": "drop"})
     facts, rows = run_ingest(params, folder / "out")
     assert facts["dropped"]["null_label"]["first"] == ["test.csv:2", "test.csv:3"]
     assert facts["dropped"]["leaked"] == {"rows": 1, "first": ["train.csv:9 (as test.csv:4)"]}
@@ -255,8 +245,7 @@ def test_metadata_follows_each_row(folder: Path) -> None:
 def test_given_splits_are_kept_and_validation_is_taken_out_of_train(folder: Path) -> None:
     for name in ("train.csv", "test.csv"):
         (folder / name).write_text(CSV)
-    source = {"train": "train.csv", "validation": None, "test": "test.csv"}
-    _, rows = run_ingest(make_params(source), folder / "out")
+    _, rows = run_ingest(make_params(GIVEN), folder / "out")
     splits = {(row["id"].partition(".")[0], row["split"]) for row in rows}
     assert splits == {("test", "test"), ("train", "train"), ("train", "validation")}
 
@@ -268,15 +257,6 @@ def test_given_splits_are_kept_and_validation_is_taken_out_of_train(folder: Path
 def test_a_local_source_must_be_watched(source: str) -> None:
     with pytest.raises(ValidationError, match="is not inside watch"):
         make_params(source, watch="data/raw")
-
-
-def test_pinned_digests_are_checked(folder: Path) -> None:
-    digest = hashlib.sha256(CSV.encode()).hexdigest()
-    ingest_bytes(CSV, folder, sha256={"a.csv": digest})
-    message = expect_refusal(CSV, folder, sha256={"a.csv": "0" * 64})
-    assert "but data.sha256 pins 0000" in message
-    with pytest.raises(ParamsError, match=r"b\.csv: not a file of data.source"):
-        run_ingest(make_params("generated", sha256={"b.csv": digest}), folder / "out")
 
 
 def test_a_hub_data_set_brings_its_own_splits() -> None:
@@ -309,3 +289,55 @@ def test_a_class_that_is_small_beside_a_large_one_is_a_class() -> None:
     many = {f"class {number}": 20 for number in range(300)}
     assert "none" in name_labels(many | {"none": 20}).names
     assert "none" not in name_labels(many | {"none": 7}).names
+
+
+def draw_params(**generated: Any) -> TextParams:
+    values = make_values("generated")
+    values["data"]["generated"] |= {"num_rows": 4500, "drift": 0.0} | generated
+    return TextParams.model_validate(values)
+
+
+@pytest.fixture(scope="module")
+def default(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[dict[str, Any], list[dict[str, Any]], Path]:
+    out = tmp_path_factory.mktemp("generated") / "out"
+    return *run_ingest(draw_params(label_noise=0.04), out), out
+
+
+def test_the_ceiling_is_the_share_of_true_labels(default: tuple[Any, Any, Path]) -> None:
+    facts, rows, out = default
+    for split, ceiling in facts["generated"]["ceiling"].items():
+        noisy = [row["noisy"] for row in rows if row["split"] == split]
+        assert ceiling == pytest.approx(1 - sum(noisy) / len(noisy))
+    assert facts["generated"]["noisy_share"] == pytest.approx(0.04, abs=0.01)
+    assert "noisy" not in read_split(out, "train").column_names
+
+
+def test_noise_replaces_labels_and_nothing_else(
+    default: tuple[Any, Any, Path], tmp_path: Path
+) -> None:
+    _, clean = run_ingest(draw_params(label_noise=0.0), tmp_path / "out")
+    for noisy, true in zip(default[1], clean, strict=True):
+        assert noisy["digest"] == true["digest"]
+        assert (noisy["label"] != true["label"]) == noisy["noisy"]
+
+
+def test_one_text_never_has_two_true_labels() -> None:
+    seen: dict[str, str] = {}
+    for number in range(20_000):
+        drawn = draw_ticket(random.Random(number), 0.3)
+        assert seen.setdefault(drawn.text.casefold(), drawn.intent) == drawn.intent
+
+
+def test_a_bag_of_words_is_beaten_by_the_ceiling_by_far(default: tuple[Any, Any, Path]) -> None:
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.svm import LinearSVC
+
+    facts, _, out = default
+    train = read_split(out, "train", ["text", "label"]).to_pydict()
+    test = read_split(out, "test", ["text", "label"]).to_pydict()
+    model = make_pipeline(TfidfVectorizer(ngram_range=(1, 2), sublinear_tf=True), LinearSVC(C=0.5))
+    accuracy = model.fit(train["text"], train["label"]).score(test["text"], test["label"])
+    assert 0.80 < accuracy < 0.87 < facts["generated"]["ceiling"]["test"] - 0.05

@@ -33,29 +33,18 @@ FAULTS = [
     Fault("01a_missing_label_column.csv", "refused", ("no column 'label'", "'text'")),
     Fault("01b_missing_text_column.csv", "refused", ("no column 'text'", "'label'")),
     Fault("03_renamed_label.csv", "refused", ("no column 'label'", "data.columns.label: category")),
-    Fault(
-        "04_unseen_label__test.csv",
-        "rejected",
+    Fault("04_unseen_label__test.csv", "rejected",
         ("62 of", "'crypto_wallet': 22 held out", "'mortgage_rate': 21", "'fraud_report': 19"),
-        ("unseen_labels",),
-    ),
+        ("unseen_labels",)),
     Fault("05a_nulls_5pct.csv", "accepted", ("null-like text: 57", "null-like label: 58")),
-    Fault(
-        "05b_null_tokens_5pct.csv",
-        "accepted",
-        ("null-like text: 57", "null-like label: 58", "'N/A'", "'null'"),
-    ),
+    Fault("05b_null_tokens_5pct.csv", "accepted",
+        ("null-like text: 57", "null-like label: 58", "'N/A'", "'null'")),
     # 990 copies; those of validation are gone before, since there a text counts once.
     Fault("06a_duplicates_30pct.csv", "rejected", ("836 of",), ("duplicates",)),
-    Fault(
-        "07a_leakage_exact__test.csv", "rejected", ("231 of 770 rows (30.0 %)",), ("leakage_test",)
-    ),
-    Fault(
-        "07b_leakage_near__test.csv",
-        "rejected",
-        ("of 770 rows (30.", "base_train.csv:"),
-        ("near_duplicates_test",),
-    ),
+    Fault("07a_leakage_exact__test.csv", "rejected", ("231 of 770 rows (30.0 %)",),
+        ("leakage_test",)),
+    Fault("07b_leakage_near__test.csv", "rejected", ("of 770 rows (30.", "base_train.csv:"),
+        ("near_duplicates_test",)),
     Fault("08_label_flip_40pct.csv", "accepted", ("reads like",), ("label_noise",)),
     Fault("09a_non_utf8_bytes.csv", "accepted", ("not UTF-8: 31", "Windows-1252")),
     Fault("09b_all_latin1.csv", "rejected", ("not UTF-8: ", "iconv"), ("encoding",)),
@@ -106,18 +95,10 @@ FAULTS = [
             "continuous_labels",
         ),
     ),
-    Fault(
-        "21a_drifted_test_other_domain.csv",
-        "rejected",
-        ("unknown to train",),
-        ("unknown_words_test",),
-    ),
-    Fault(
-        "21b_drifted_test_half_tweets.csv",
-        "rejected",
-        ("unknown to train",),
-        ("unknown_words_test",),
-    ),
+    Fault("21a_drifted_test_other_domain.csv", "rejected", ("unknown to train",),
+        ("unknown_words_test",)),
+    Fault("21b_drifted_test_half_tweets.csv", "rejected", ("unknown to train",),
+        ("unknown_words_test",)),
     Fault("x01_semicolon.csv", "accepted", ("semicolons",)),
     Fault("x02_tab_in_csv_name.csv", "accepted", ("tabs",)),
     Fault(
@@ -135,24 +116,13 @@ FAULTS = [
     ),
     Fault("x08_spreadsheet_formula_text.csv", "accepted"),
     Fault("x10_lfs_pointer.csv", "refused", ("Git LFS pointer", "git lfs pull")),
-    Fault(
-        "x13_no_header.csv",
-        "refused",
-        ("Is there a way to lookup where funds came from?", "header"),
-    ),
-    Fault(
-        "x15_fake_pii.csv",
-        "accepted",
-        ("card number", "e-mail address", "IBAN"),
-        ("personal_data",),
-    ),
-    Fault(
-        "x16_blank_and_short_text.csv",
-        "rejected",
-        ("null-like text: 386",),
-        ("nulls", "blanks", "conflicting_duplicates", "label_noise"),
-    ),
-]
+    Fault("x13_no_header.csv", "refused",
+        ("Is there a way to lookup where funds came from?", "header")),
+    Fault("x15_fake_pii.csv", "accepted", ("card number", "e-mail address", "IBAN"),
+        ("personal_data",)),
+    Fault("x16_blank_and_short_text.csv", "rejected", ("null-like text: 386",),
+        ("nulls", "blanks", "conflicting_duplicates", "label_noise")),
+]  # fmt: skip
 
 
 def test_every_file_is_tested() -> None:
@@ -164,12 +134,10 @@ def test_every_file_is_tested() -> None:
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.file)
 def test_a_faulty_file(
     fault: Fault,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    folder: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "raw").symlink_to(DIRTY)
+    (folder / "raw").symlink_to(DIRTY)
     as_test = "__test" in fault.file or "_test_" in fault.file
     train, test = ("base_train.csv", fault.file) if as_test else (fault.file, fault.test)
 
@@ -188,10 +156,9 @@ def test_a_faulty_file(
 
 @pytest.mark.parametrize(("name", "near"), [("banking77", 53), ("clinc150", 57)])
 def test_real_data_is_accepted_and_its_known_repeats_are_counted(
-    name: str, near: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, near: int, folder: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "raw").symlink_to(DATA / name)
+    (folder / "raw").symlink_to(DATA / name)
     validation = "raw/validation.csv" if (DATA / name / "validation.csv").exists() else None
 
     outcome, error = run_stages(

@@ -87,10 +87,7 @@ def test_members_learn_from_rows_as_a_bootstrap_weighs_them() -> None:
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [
-        ({"members": 1}, "members"),
-        ({"member": {"kind": "pretrained"}}, "member"),
-    ],
+    [({"members": 1}, "members"), ({"member": {"kind": "pretrained"}}, "member")],
 )
 def test_other_members_are_refused(change: dict, message: str, tmp_path: Path) -> None:
     config = small_params().model_dump(mode="json")

@@ -26,10 +26,9 @@ COLUMNS = SHIPPED.data.columns.model_dump(mode="json") | {"label_separator": "|"
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "out").mkdir()
-    return tmp_path
+def folder(folder: Path) -> Path:
+    (folder / "out").mkdir()
+    return folder
 
 
 def _make_params(source: str, **columns: Any) -> TextParams:

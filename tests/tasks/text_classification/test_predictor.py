@@ -1,5 +1,6 @@
-"""The predictor: the same answers alone and together, bad rows named, no plumbline needed."""
+"""The predictor: the same answers alone and together, bad rows named, its words in every script."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ from tests.support.small_trained import SHARED, train_on_texts
 
 from plumbline.contract import layout
 from plumbline.tasks.text_classification import predictor
-from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.data import read_split, words
 
 TOLERANCE = 1e-6  # of a probability
 
@@ -28,13 +29,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
 
 @pytest.fixture(
     scope="module",
-    params=[
-        "linear",
-        "transformer",
-        "transformer in int8",
-        "ensemble",
-        "ensemble in int8",
-    ],
+    params=["linear", "transformer", "transformer in int8", "ensemble", "ensemble in int8"],
 )
 def answerer(trained: Path, request: pytest.FixtureRequest) -> predictor.Predictor:
     candidate, _, form = request.param.partition(" in ")
@@ -152,3 +147,32 @@ def test_it_runs_where_plumbline_and_torch_are_not(
         [sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() in ("billing", "delivery", "login")
+
+
+def test_the_predictor_has_the_same_words() -> None:
+    assert predictor.SIGNS == words.SIGNS
+    assert predictor.WORD.pattern == words.WORD
+
+
+@pytest.mark.parametrize(
+    ("text", "grams"),
+    [
+        ("Where is it?", ["where", "is", "it", "where is", "is it"]),
+        ("我要退款", ["我", "要", "退", "款", "我 要", "要 退", "退 款"]),
+        ("返金です", ["返", "金", "で", "す", "返 金", "金 で", "で す"]),
+        ("iPhone坏了", ["iphone", "坏", "了", "iphone 坏", "坏 了"]),
+        ("great👍👍", ["great", "👍", "👍", "great 👍", "👍 👍"]),
+        ("환불 부탁", ["환불", "부탁", "환불 부탁"]),
+    ],
+)
+def test_grams(text: str, grams: list[str]) -> None:
+    assert predictor.extract_grams(text) == grams
+
+
+def test_thai_is_read_sign_by_sign() -> None:
+    assert predictor.extract_grams("ขอคืนเงิน")[:9] == list("ขอคืนเงิน")
+
+
+def test_long_words_are_those_of_scikit_learn_where_words_have_blanks() -> None:
+    text = "A 1st try, don't: naïve_x ünï 42 b"
+    assert re.findall(words.LONG_WORD, text) == re.findall(r"\b\w\w+\b", text)

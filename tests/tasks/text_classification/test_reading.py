@@ -18,14 +18,13 @@ WEIGHTS = [20, 10, 5, 60, 10, 60, 3, 12, 2, 2]
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(folder: Path) -> Path:
     """The current folder: files with copies, nulls and labels of several spellings in each."""
-    monkeypatch.chdir(tmp_path)
     draw = random.Random(1)
     Path("raw").mkdir()
     for name, num_rows in (("a", 120), ("b", 7), ("c", 90)):
         write_csv(f"raw/{name}.csv", [_draw_row(draw, number) for number in range(num_rows)])
-    return tmp_path
+    return folder
 
 
 def _draw_row(draw: random.Random, number: int) -> tuple[str, str, str]:

@@ -6,10 +6,7 @@ import pytest
 
 from plumbline.contract.errors import DataError
 from plumbline.tasks.text_classification.data import digest_text
-from plumbline.tasks.text_classification.data.splits import (
-    find_point,
-    plan_splits,
-)
+from plumbline.tasks.text_classification.data.splits import find_point, plan_splits
 from plumbline.tasks.text_classification.params import Split
 
 BY_TEXT = Split(by="text", column=None, validation=0.15, test=0.2)
