@@ -72,8 +72,7 @@ the server waits at most 2 seconds for each.
 
 ## Limits
 
-`plumbline serve --limit NAME=VALUE` changes one; the option may be repeated. A request has at most
-100 headers, each of 16 KB; beyond it 400.
+`plumbline serve --limit NAME=VALUE` changes one; the option may be repeated.
 
 | name | default | what |
 |---|---|---|

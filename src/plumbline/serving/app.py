@@ -59,7 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
 
     @asynccontextmanager
     async def run_lifespan(app: FastAPI) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_exception_handler(_log_mistake)
+        app.state.router = router
         await _start_router(router)
         with RequestLog.open(settings) as app.state.log:
             yield
@@ -89,12 +89,6 @@ def create_app(settings: Settings) -> FastAPI:
         added.add_routes(app, router, settings, _answer)
     app.openapi = lambda: _describe_routes(app, router)  # type: ignore[method-assign]
     return app
-
-
-def _log_mistake(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what nobody caught, but for an address beyond ASCII, which ends its connection."""
-    if not isinstance(context.get("exception"), UnicodeDecodeError):
-        loop.default_exception_handler(context)
 
 
 def _describe_routes(app: FastAPI, router: TrafficRouter) -> dict[str, Any]:
@@ -158,8 +152,9 @@ def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settin
             raw, content_type, champion.signature, settings.limits.max_rows, champion.own_columns
         )
         answer = await _answer(request, router, parsed)
+        names = list(answer.columns)
         rows = zip(*answer.columns.values(), strict=True)
-        records = [dict(zip(answer.columns, row, strict=True)) for row in rows]
+        records = [dict(zip(names, row, strict=True)) for row in rows]
         return make_answer_response({"predictions": records}, answer)
 
 

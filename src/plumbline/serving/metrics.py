@@ -10,6 +10,7 @@ from prometheus_client import (
     generate_latest,
     multiprocess,
 )
+from prometheus_client.registry import REGISTRY
 
 SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 ROWS = (1, 2, 4, 8, 16, 32, 64, 128, 512, 1024)
@@ -58,8 +59,8 @@ def count_compared(variant: str, num_rows: int, num_differing: int) -> None:
 
 def render_metrics() -> bytes:
     """Return all metrics in Prometheus' text format, summed over all workers."""
-    if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
-        return generate_latest()
-    registry = CollectorRegistry()
-    multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    registry = REGISTRY
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
     return generate_latest(registry)

@@ -37,18 +37,20 @@ async def read_body(request: Request, limits: Limits) -> bytes:
     )
     if int(request.headers.get("content-length") or 0) > limits.body_bytes:
         raise too_large
-    body = bytearray()
+    parts = []
+    size = 0
     try:
         async with asyncio.timeout(limits.read_timeout_s):
             async for part in request.stream():
-                body += part
-                if len(body) > limits.body_bytes:
+                size += len(part)
+                if size > limits.body_bytes:
                     raise too_large
+                parts.append(part)
     except TimeoutError:
         raise RequestError(408, "BODY_TIMEOUT", "timeout while the body was read") from None
     except ClientDisconnect:
         raise RequestError(400, "DISCONNECTED", "the client disconnected") from None
-    return bytes(body)
+    return b"".join(parts)
 
 
 def make_json_response(value: Any) -> Response:

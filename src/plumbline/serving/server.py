@@ -27,6 +27,7 @@ from plumbline.sources.request_folder import RequestFolder
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+BACKLOG = 2048
 KEEP_ALIVE_S = 75
 START_S = 30  # for a worker to answer the supervisor
 
@@ -100,7 +101,7 @@ def _make_config(settings: Settings) -> uvicorn.Config:
         factory=True,
         workers=settings.workers,
         loop="uvloop",
-        http="zttp",  # httptools bounds no header, and reads no body after Upgrade, as Java sends
+        http="h11",  # httptools reads no body after the header Upgrade, which Java sends
         ws="none",
         lifespan="on",
         access_log=False,
@@ -109,6 +110,7 @@ def _make_config(settings: Settings) -> uvicorn.Config:
         log_level="error",
         server_header=False,
         proxy_headers=False,
+        backlog=BACKLOG,
         limit_concurrency=settings.limits.connections,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_worker_healthcheck=START_S,
