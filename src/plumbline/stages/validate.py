@@ -41,7 +41,7 @@ def validate(params: Params, task: Task[Params]) -> None:
 def describe_run(status: str, params: Params, task: Task[Params]) -> RunFacts:
     """Describe what was checked, and with which result; that of rejected data too."""
     facts = RunFacts(params={"validation": params.validation.model_dump(mode="json")})
-    if status == KILLED:
+    if status == KILLED or not layout.VALIDATION.exists():
         return facts
     report = read_output(layout.VALIDATION, "validate")
     if "checks" not in report:  # it did not come that far
