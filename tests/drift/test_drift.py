@@ -104,7 +104,8 @@ def test_a_file_may_have_blank_labels_and_numbers_for_text() -> None:
     old = pd.DataFrame({"output.label": classes.astype(str), "label": classes.astype(str)})
     blank = old.assign(label=old["label"].where(np.arange(1000) < 100, ""))
     numbers = old.assign(label=pd.Series(classes.astype(float)).where(np.arange(1000) < 100))
-    for new in (blank, numbers):
+    sets = old.assign(label=[np.array([label]) for label in old["label"]])  # as of a list
+    for new in (blank, numbers, sets):
         found = statistical_tests.judge_tests(
             statistical_tests.compare_tables(old, new, "output.label", 0), ALPHA, MIN_EFFECT
         )

@@ -85,8 +85,7 @@ def compare_column(
 ) -> list[DriftTest]:
     """All tests of one column; none of its values where one side has no value at all."""
     tests = []
-    old = reference.dropna()
-    new = current.dropna()
+    old, new = reference.dropna(), current.dropna()
     if len(old) < len(reference) or len(new) < len(current):
         tests.append(_compare_missing(name, reference, current))
     if old.empty or new.empty:
@@ -114,8 +113,7 @@ def compare_numbers(name: str, what: str, old: np.ndarray, new: np.ndarray) -> D
     from scipy.stats import ks_2samp
 
     method = "Kolmogorov-Smirnov"
-    old = old[np.isfinite(old)]
-    new = new[np.isfinite(new)]
+    old, new = old[np.isfinite(old)], new[np.isfinite(new)]
     if not old.size or not new.size:
         return DriftTest(name, what, method, 1.0, 0.0, "no finite number to compare")
     p_value = float(ks_2samp(old, new).pvalue)
@@ -233,6 +231,8 @@ def _is_number(values: "pd.Series") -> bool:
 
 def _as_text(value: Any) -> str | None:
     """A value as every file format would give it; None for nothing."""
+    if isinstance(value, np.ndarray):  # a list of labels, which answers name as one text
+        return "|".join(sorted(map(str, value))) or None
     if value is None or value == "" or value != value:
         return None
     if isinstance(value, float) and value.is_integer():
