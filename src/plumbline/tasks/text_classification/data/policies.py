@@ -12,7 +12,7 @@ from plumbline.tables.rows import StoredRows
 NUM_PLACES = 5  # how many rows of one kind are kept to be shown
 NUM_SPELLINGS = 20
 LEAKED = "id || ' (as ' || later || ')'"
-STRIPPED = r"""regexp_replace("#found", '^\s+|\s+$', '', 'g')"""
+STRIPPED = r"""regexp_replace("#found", '^[\s\pZ]+|[\s\pZ]+$', '', 'g')"""
 # policy -> which rows of the view `counted` met it, what is shown of each, how they were spelled
 POLICIES = {
     "null_text": ("policy = 'null_text'", "id", "text"),
