@@ -19,19 +19,9 @@ WORDS = {
     "login": ["password", "locked", "account", "reset", "sign", "code"],
 }
 FILLERS = [
-    "please",
-    "help",
-    "my",
-    "the",
-    "was",
-    "not",
-    "is",
-    "again",
-    "since",
-    "monday",
-    "hello",
+    "please", "help", "my", "the", "was", "not", "is", "again", "since", "monday", "hello",
     "thanks",
-]
+]  # fmt: skip
 SHIPPED = load_params(ROOT / "recipes/text_classification.yaml")
 LIMITS = SHIPPED.evaluation  # what is asked of a winner
 NUM_ROWS = {"train": 112, "validation": 49, "test": 60}

@@ -1,6 +1,7 @@
 """A CPU trains an encoder by halves of a batch: the same gradients on any number of cores."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -64,3 +65,14 @@ def test_neither_cores_nor_time_change_a_bit_of_them(
     for other in found[1:]:
         torch.testing.assert_close(other, found[0], rtol=0, atol=0)
     assert derive(learner, batch, seed=1)["loss"] != derive(learner, batch)["loss"]
+
+
+def test_an_error_in_a_half_leaves_other_threads_all_cores(examples: Path) -> None:
+    learner = build_learner(small_params(), "transformer", examples)
+    batch = learner.data.train.__getitems__([0, 1])
+    batch["input_ids"][1, 0] = 10**6  # no such token
+    torch.set_num_threads(4)
+    with pytest.raises(IndexError):
+        derive(learner, batch)
+    with ThreadPoolExecutor(1) as thread:
+        assert thread.submit(torch.get_num_threads).result() == 4

@@ -47,8 +47,10 @@ def compute_in_halves(
         gradients = torch.autograd.grad(loss, weights, materialize_grads=True)
         return len(half["labels"]) / num_rows, loss.detach(), gradients
 
-    halves = zip(*_THREADS.map(derive, _cut_in_halves(batch), seeds), strict=True)
-    torch.set_num_threads(num_cores)  # also of threads that start from now on
+    try:
+        halves = zip(*_THREADS.map(derive, _cut_in_halves(batch), seeds), strict=True)
+    finally:
+        torch.set_num_threads(num_cores)  # also of threads that start from now on
     loss: torch.Tensor = _MeanLoss.apply(*halves, *weights)  # type: ignore[no-untyped-call]
     return loss
 
