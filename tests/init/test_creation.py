@@ -192,19 +192,18 @@ def test_a_task_that_cannot_have_its_name_is_refused(tmp_path: Path, tickets: Pa
     assert not (tmp_path / "a").exists()
 
 
-def test_the_command_shows_what_it_saw_and_why(
-    tmp_path: Path, tickets: Path, quick_wheel: None
-) -> None:
-    done = CliRunner().invoke(app, ["init", str(tmp_path / "my router"), "--data", str(tickets)])
-    assert done.exit_code == 0, done.output
+def test_the_command_shows_what_it_saw(tmp_path: Path, tickets: Path, quick_wheel: None) -> None:
+    data = tmp_path / "a.csv"
+    data.write_text(tickets.read_text().replace(" ", " \u00e9"), encoding="cp1252")
+    said = call("init", str(tmp_path / "my router"), "--data", str(data))
     for part in (
-        "300 rows",
-        "text: 'body', 12 words",
+        "300 rows\n  text: 'body', 12 words",
         "label: 'queue', 3 classes: billing (100)",
+        "not UTF-8, read as Windows-1252: 300 rows; above 5 %, `make run` refuses them",
         "not used: id",
         f"cd '{tmp_path}/my router'",
     ):
-        assert part in done.output
+        assert part in said
 
 
 def test_the_command_shows_that_cells_hold_several_labels(

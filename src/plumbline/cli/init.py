@@ -80,6 +80,9 @@ def _print_survey(survey: "FileSurvey") -> None:
     print_plain(f"{survey.path}: {survey.num_rows:,}{more} rows")
     print_plain(f"  text: {survey.text!r}, {_describe_lengths(survey.lengths)}")
     _print_labels(survey)
+    if survey.num_decoded:
+        rule = "above 5 %, `make run` refuses them: see `plumbline docs own-file`"
+        print_plain(f"  not UTF-8, read as Windows-1252: {survey.num_decoded:,} rows; {rule}")
     if survey.others:
         print_plain(
             f"  not used: {', '.join(survey.others)}; such columns in data.columns.metadata and "

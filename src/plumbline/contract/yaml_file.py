@@ -40,10 +40,7 @@ def parse_yaml(text: str, path: Path) -> Any:
 
 
 def format_value(value: Any) -> str:
-    """Return a value as it is written after its key, on one line: with quotes where it needs them.
-
-    So a message can say what to set, whatever the value is.
-    """
+    """Return a value as it is written after its key, on one line: quoted where it needs it."""
     return dump_yaml({"key": value}).strip().removeprefix("key: ")
 
 
@@ -88,4 +85,5 @@ def _read_text(path: Path) -> str:
 def _describe_error(error: Any) -> str:
     mark = getattr(error, "problem_mark", None)
     line = f"line {mark.line + 1}: " if mark else ""
-    return line + " ".join(str(getattr(error, "problem", None) or error).split())
+    problem = str(getattr(error, "problem", None) or error).partition(" with value ")[0]
+    return line + " ".join(problem.split())

@@ -53,6 +53,7 @@ class FileSurvey:
     label_sets: Counter[tuple[str, ...]]  # rows of each set of labels, of one each where they are
     lengths: list[int]  # words and punctuation marks of each text, ascending
     english: float  # share of words that are English function words
+    num_decoded: int  # rows with bytes that are not UTF-8
 
     @property
     def has_label_sets(self) -> bool:
@@ -108,6 +109,7 @@ def inspect_file(
         _count_label_sets(columns, names, separator or None),
         sorted(len(WORD.findall(value)) for value in texts),
         _measure_english(texts),
+        sum(row.decoded for row in columns.rows),
     )
 
 
@@ -171,8 +173,7 @@ def _count_label_sets(
     from plumbline.tasks.text_classification.params import SourceColumns
 
     label = names if len(names) > 1 else names[0]
-    # Not validated: all of params.yaml will be.
-    chosen = SourceColumns.model_construct(label=label, label_separator=separator)
+    chosen = SourceColumns.model_construct(label=label, label_separator=separator)  # checked later
     cells = LabelCells(chosen)
     indices = [list(columns.profiles).index(name) for name in names]
     counts: Counter[tuple[str, ...]] = Counter()
