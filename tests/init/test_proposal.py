@@ -70,6 +70,7 @@ def test_fewer_rows_are_seen_more_often(tmp_path: Path) -> None:
         for rows in (1000, 20_000, 200_000)
     ]
     assert epochs == [10, 3, 1]
+    assert "\n\ntraining:" in propose(1000).text  # a block ends with an empty line
 
 
 def test_all_layers_of_the_encoder_learn_from_own_data(tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ class _Choices:
 
     def set(self, section: Any, title: str, key: str, value: float, reason: str) -> None:
         section[key] = value
-        section.yaml_add_eol_comment(reason, key, column=COMMENT_COLUMN)
+        *_, before, _ = section.ca.items.get(key, [None] * 4)
+        blank = before.value.partition("\n")[2] if before else ""  # a line below, as it was
+        section.yaml_add_eol_comment(f"# {reason}\n{blank}", key, column=COMMENT_COLUMN)
         self.reasons.append(f"{title}.{key}: {value}: {reason}")
 
     def remove(self, candidate: str, reason: str) -> None:
