@@ -47,6 +47,7 @@ def test_where_nothing_was_trained_training_is_due() -> None:
 
 
 def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:
+    assert "no decision on a model of this name" in line.run("plumbline", "journal", "lime").stdout
     line.replace("params.yaml", "per_day: 1", "per_day: 1, every_days: 7")
     assert "due: the journal has no training" in ask(line, 0, "--record")
     today = datetime.now(UTC).date()

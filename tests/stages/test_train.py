@@ -187,7 +187,7 @@ def test_a_test_split_that_is_not_a_file_of_its_own_is_refused(
         ("rejected", r"validate rejected data/manifest\.parquet; see reports/validation\.html"),
         ("other manifest", r"data/manifest\.parquet is not what was validated; .*repro validate"),
         ("other examples", "data/examples is not what was validated; run `dvc repro validate`"),
-        ("never validated", "dvc repro validate"),
+        ("never validated", r"reports/validation\.json is missing, .* run `dvc repro validate`"),
     ],
 )
 def test_only_what_was_accepted(accepted: tuple[Params, Task], change: str, remedy: str) -> None:

@@ -142,11 +142,14 @@ def show_journal(name: ModelNameOrParams = "", as_json: JsonLines = False) -> No
     """Print every decision on NAME, oldest first, after the hash chain is verified."""
     from plumbline.registry import promotion
 
-    entries = promotion.read_history(name or _read_name())
+    name = name or _read_name()
+    entries = promotion.read_history(name)
     if as_json:
         for entry in entries:
             print(json.dumps(asdict(entry)))
         return
+    if not entries:
+        print_plain(f"{name}: the journal has no decision on a model of this name")
     for entry in entries:
         at = entry.at.removesuffix("+00:00").replace("T", " ")
         digests = f"bundle {entry.bundle[:12]}, evidence {entry.evidence[:12]}"

@@ -149,7 +149,11 @@ def refuse_unvalidated() -> None:
 
     DataError where the report of validate is damaged.
     """
-    report = read_validation() if layout.VALIDATION.exists() else {}
+    if not layout.VALIDATION.exists():
+        raise RejectedError(
+            f"{layout.VALIDATION} is missing, so nothing was validated; run `dvc repro validate`"
+        )
+    report = read_validation()
     for name, path in (("manifest", layout.MANIFEST), ("examples", layout.EXAMPLES)):
         if report.get(name) != digest_path(path):
             raise RejectedError(f"{path} is not what was validated; run `dvc repro validate`")
