@@ -39,6 +39,8 @@ LIMITS = {
     "shutdown_timeout_s": "seconds after SIGTERM; then requests are dropped",
     "poll_s": "seconds between two queries to the registry",
     "log_share": "share of requests in the log",
+    "log_days": "days for which a local log is kept",
+    "log_mb": "megabytes of a local log; beyond it the oldest files go earlier",
     "max_disagreement": "share of rows on which a canary may differ; 0: as its evidence says",
 }
 PAGE = """# The server: routes, limits and errors

@@ -42,6 +42,26 @@ def test_the_newest_files_of_all_hosts_are_read_until_there_are_enough_rows(
         window.load_current(form.format(log), CHAMPION, 99)
 
 
+def test_of_a_pair_the_champions_answer_counts_and_a_row_without_one_does_not(
+    tmp_path: Path,
+) -> None:
+    about = {"at": datetime(2026, 11, 20, tzinfo=UTC), "model": "line", "request_id": "a"}
+    rows = pd.DataFrame(
+        {
+            "row": [0, 0, 1, 1],
+            "version": ["1", "2", "1", "2"],
+            "side": ["champion", "canary"] * 2,
+            "shown": [False, True] * 2,
+            "draw": [0.5] * 4,
+            "input.x": [1.0, 1.0, 2.0, 2.0],
+            "output.y": [3.0, 4.0, None, 5.0],
+        }
+    )
+    rows.assign(**about).to_parquet(tmp_path / "requests-20261120T000001-a.parquet")
+    read = window.load_current(str(tmp_path), CHAMPION, 9).rows
+    assert read.to_dict("list") == {"input.x": [1.0], "output.y": [3.0]}
+
+
 def test_a_file_gets_its_name_once_it_is_complete(tmp_path: Path) -> None:
     """A check reads what is named after the last check: a name from before would never be read."""
 

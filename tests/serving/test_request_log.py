@@ -1,15 +1,24 @@
 """The log of requests: rows and files that cannot be written do not end it."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.support.loopback import wait_until
 from tests.support.serving.lines import Lines, serving
 from tests.support.serving.models import ROW
 
-from plumbline.serving.request_log import FLUSH_BYTES, FLUSH_ROWS, MAX_BYTES, delete_outdated
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.serving import metrics
+from plumbline.serving.exchange import Exchange
+from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.loaded_model import Answer
+from plumbline.serving.log_file import delete_outdated
+from plumbline.serving.request_log import FLUSH_BYTES, FLUSH_ROWS, MAX_BYTES, RequestLog
+from plumbline.serving.settings import Limits, Settings
 from plumbline.sources.request_folder import RequestFolder
 
 REDACTION = """
@@ -31,6 +40,9 @@ def hold(row):
     return row
 """
 JSON = "application/json"
+CHAMPION = CachedVersion("line", "1", "ab" * 32, "line", Path("bundle"), Path("golden.json"))
+ANSWER = Answer({"y": [1.0]}, CHAMPION, "champion", 0.001)
+MANY = Answer({"y": [1.0] * FLUSH_ROWS}, CHAMPION, "champion", 0.001)
 
 
 def read_log(folder: Path) -> list[dict[str, Any]]:
@@ -92,14 +104,94 @@ def test_rows_for_which_memory_has_no_room_are_counted_and_left_out(
     assert len(read_log(tmp_path / "log")) == count - lost
 
 
-def test_old_files_are_deleted_and_one_that_cannot_be_is_named(
+def test_a_log_that_gets_a_file_a_minute_holds_thirty_days(tmp_path: Path) -> None:
+    now = datetime(2026, 11, 20, tzinfo=UTC)
+    minutes = [now - timedelta(minutes=past) for past in range(31 * 24 * 60)]
+    for minute in minutes:
+        (tmp_path / f"requests-{minute:%Y%m%dT%H%M%S}-a.parquet").touch()
+    limits = Limits()
+    folder = RequestFolder(str(tmp_path))
+    assert not delete_outdated(folder, limits.log_days, limits.log_mb, now)
+    assert len(folder.list_names()) == 30 * 24 * 60 + 1
+
+
+def test_the_oldest_files_go_earlier_where_the_folder_is_too_large(tmp_path: Path) -> None:
+    names = [f"requests-2026112{number}T000000-a.parquet" for number in range(1, 6)]
+    for name in names:
+        (tmp_path / name).write_bytes(b"0" * 1000)
+    now = datetime(2026, 11, 25, 1, tzinfo=UTC)
+    assert delete_outdated(RequestFolder(str(tmp_path)), 30, 0.003, now)
+    assert sorted(file.name for file in tmp_path.iterdir()) == names[2:]
+    assert not delete_outdated(RequestFolder(str(tmp_path)), 30, 0.003, now)
+
+
+def test_files_that_cannot_be_deleted_and_a_small_log_are_named_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    names = [f"requests-2025010{number}T000000-a.parquet" for number in range(1, 6)]
-    for name in names:
-        (tmp_path / name).touch()
-    delete_outdated(RequestFolder(str(tmp_path)), 3)
-    assert sorted(file.name for file in tmp_path.iterdir()) == names[2:]
     (tmp_path / "requests-20240101T000000-a.parquet").mkdir()
-    delete_outdated(RequestFolder(str(tmp_path)), 3)
+    log_some(tmp_path, 1)
     assert "cannot be deleted" in caplog.text
+    (tmp_path / "requests-20240101T000000-a.parquet").rmdir()
+    log_some(tmp_path, 2 * FLUSH_ROWS, "log_mb=0.001")
+    assert caplog.text.count("is kept for less than 30 days") == 1
+
+
+def log_some(folder: Path, num_rows: int, *limits: str) -> None:
+    """Log requests of one row in this process."""
+    request_log = RequestLog(Settings("models:/line/1", log_folder=str(folder), limit=[*limits]))
+    with request_log.run():
+        for number in range(num_rows):
+            request = InferenceRequest({"x": [number]}, {})
+            request_log.add(Exchange(request, f"id-{number}"), ANSWER)
+
+
+def test_each_row_is_named_by_request_row_and_bundle(lines: Lines, tmp_path: Path) -> None:
+    with serving(lines, "--log-folder", str(tmp_path)) as server:
+        bundle = json.loads(server.ask("GET", "/version")[2])["bundle"]
+        server.predict(1.0, 2.0, X_Request_Id="a")
+        server.predict(3.0, X_Request_Id="b")
+        assert server.stop() == 0
+    rows = read_log(tmp_path)
+    assert [(row["request_id"], row["row"]) for row in rows] == [("a", 0), ("a", 1), ("b", 0)]
+    assert {row["bundle"] for row in rows} == {bundle}
+    assert {row["shown"] for row in rows} == {True}
+    draws = {row["draw"] for row in rows}
+    assert len(draws) == len(rows)
+    assert all(0 <= draw < 1 for draw in draws)
+    assert {row[name] for row in rows for name in ("assigned", "share", "key")} == {None}
+    (about,) = read_about(tmp_path)
+    assert about == {"writer": about["writer"], "sequence": 0, "lost": {}}
+
+
+def test_a_redaction_that_drops_what_names_a_row_is_refused(lines: Lines, tmp_path: Path) -> None:
+    (tmp_path / "forgetting.py").write_text("def forget(row):\n    del row['draw']\n    return row")
+    log = tmp_path / "log"
+    options = ("--log-folder", str(log), "--redact", "forgetting:forget")
+    with serving(lines, *options, PYTHONPATH=str(tmp_path)) as server:
+        server.predict(1.0, 2.0)
+        assert server.stop() == 0
+        assert "it drops draw, without which no outcome finds the row" in server.log.read_text()
+    assert read_log(log) == []
+    assert [about["lost"] for about in read_about(log)] == [{"redact": {"champion": 2}}]
+
+
+def test_rows_that_a_full_disk_loses_are_counted_in_the_next_file(tmp_path: Path) -> None:
+    folder = tmp_path / "log"
+    request_log = RequestLog(Settings("models:/line/1", log_folder=str(folder)))
+    folder.touch()  # nothing can be written there
+    with request_log.run():
+        request_log.add(Exchange(InferenceRequest({"x": [0] * FLUSH_ROWS}, {}), "a"), MANY)
+        lost = f'lost_log_rows_total{{reason="write"}} {FLUSH_ROWS:.1f}'
+        wait_until(lambda: lost in metrics.render_metrics().decode(), "the rows are lost")
+        folder.unlink()
+        folder.mkdir()
+        request_log.add(Exchange(InferenceRequest({"x": [0]}, {}), "b"), ANSWER)
+    assert [row["request_id"] for row in read_log(folder)] == ["b"]
+    (about,) = read_about(folder)
+    assert (about["sequence"], about["lost"]) == (0, {"write": {"champion": FLUSH_ROWS}})
+
+
+def read_about(folder: Path) -> list[dict[str, Any]]:
+    """What each file says of itself."""
+    found = [pq.read_schema(file).metadata[b"plumbline"] for file in sorted(folder.iterdir())]
+    return [json.loads(about) for about in found]

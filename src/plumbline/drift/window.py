@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 INPUT, OUTPUT = "input.", "output."  # before the names of a model's inputs and of its answers
-# Of a logged request, not of its content.
 REMEDY = "rename the column that holds it, in a copy of the file"
-ABOUT = ("at", "request_id", "model", "version", "side", "ms")
+# Of a logged request, not of its content.
+IDENTITY = ("at", "request_id", "row", "model", "version", "bundle")
+ABOUT = (*IDENTITY, "side", "shown", "ms", "draw", "assigned", "share", "key")
 
 
 @dataclass(frozen=True)
@@ -116,14 +117,16 @@ def _read_log(
 
 
 def _read_answers_of(champion: CachedVersion, folder: RequestFolder, name: str) -> "pd.DataFrame":
-    """The rows of one file of the log that this version answered as champion."""
+    """The rows of one file of the log that this version answered as champion, shown or not."""
     import pandas as pd
 
     try:
         with folder.open(name) as file:
             rows = pd.read_parquet(file)
         is_version = (rows["model"] == champion.name) & (rows["version"] == champion.version)
-        return rows[is_version & (rows["side"] == "champion")]
+        answers = [name for name in rows.columns if name.startswith(OUTPUT)]
+        is_answered = rows[answers].notna().any(axis=1) | (not answers)
+        return rows[is_version & (rows["side"] == "champion") & is_answered]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
             f"{folder.shown}/{name}: not a log of requests ({error}); move it out of the folder"

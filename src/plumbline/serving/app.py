@@ -18,6 +18,7 @@ from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.extensions import load_extensions
 from plumbline.serving import open_inference
 from plumbline.serving.errors import RequestError
+from plumbline.serving.exchange import Exchange
 from plumbline.serving.guards import REQUEST_ID, AccessRules, GuardMiddleware
 from plumbline.serving.health import add_health_routes
 from plumbline.serving.inference_request import InferenceRequest
@@ -61,11 +62,12 @@ def create_app(settings: Settings) -> FastAPI:
     async def run_lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.router = router
         await _start_router(router)
-        with RequestLog.open(settings) as app.state.log:
+        with request_log.run():
             yield
             await router.close()
 
     router = TrafficRouter(settings)
+    request_log = RequestLog(settings)
     app = FastAPI(
         title="plumbline",
         lifespan=run_lifespan,
@@ -77,6 +79,7 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
+    app.state.log = request_log
     for kind in (RequestError, HTTPException, Exception):
         app.add_exception_handler(kind, handle_error)
     add_health_routes(app, router)
@@ -197,9 +200,10 @@ async def _answer(
     *,
     is_version_named: bool = False,
 ) -> Answer:
+    exchange = Exchange(parsed, request.scope[REQUEST_ID])
     answer = await router.answer(parsed, is_version_named=is_version_named)
     LATENCY.labels(answer.variant).observe(answer.seconds)
-    request.app.state.log.add(parsed, answer, request.scope[REQUEST_ID])
+    request.app.state.log.add(exchange, answer)
     return answer
 
 

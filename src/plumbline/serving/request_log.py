@@ -1,111 +1,107 @@
 """A sampled log of requests and answers in Parquet, which `plumbline drift` reads."""
 
 import importlib
-import io
-import json
 import logging
-import random
 import secrets
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 from plumbline.contract.errors import ParamsError
 from plumbline.serving import metrics
-from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.exchange import DICE, Exchange, Row
 from plumbline.serving.loaded_model import Answer
+from plumbline.serving.log_file import delete_outdated, encode_rows, name_file
 from plumbline.serving.settings import Settings
-from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
+from plumbline.sources.request_folder import RequestFolder
 
 FLUSH_S = 60.0
 FLUSH_ROWS = 1000
 FLUSH_BYTES = 8 << 20
 MAX_BYTES = 64 << 20  # if more wait, the disk is too slow, and rows are left out
-MAX_FILES = 10_000  # of a folder; the oldest are deleted
-INT64 = range(-(2**63), 2**63)
-Row = dict[str, Any]
+SWEEP_S = 3600.0  # between two looks for files that are outdated
+# What a redaction has to leave: it names the row to which an outcome belongs.
+NEEDED = ("at", "request_id", "row", "bundle", "draw")
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
 
 
 class RequestLog:
-    """Collects rows in memory and writes them to a new file now and then, in its own thread."""
+    """Collects exchanges in memory and writes their rows to a new file now and then, in a thread.
 
-    def __init__(self, folder: RequestFolder | None, share: float, redact: Redact | None) -> None:
-        self._folder = folder
-        self._share = share
-        self._redact = redact
-        self._waiting: deque[tuple[list[Row], int]] = deque()  # of each request, and their bytes
+    Each file says the how many-th of this writer it is, and how many rows were lost before it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._folder = RequestFolder(settings.log_folder) if settings.log_folder else None
+        self._limits = settings.limits
+        self._redact = load_redaction(settings.redact)
+        self._waiting: deque[tuple[Exchange, tuple[Answer, ...], int]] = deque()  # and their bytes
         self._num_rows = 0
         self._num_bytes = 0
+        self._lost: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by reason and side
+        self._writer = secrets.token_hex(8)
+        self._num_files = 0
+        self._next_sweep = 0.0
+        self._is_cut = False  # whether a file went for the size of the folder alone
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._closed = False
 
-    @classmethod
     @contextmanager
-    def open(cls, settings: Settings) -> Iterator["RequestLog"]:
-        """Open the log for the block; at its end all rows are written."""
-        folder = RequestFolder(settings.log_folder) if settings.log_folder else None
-        request_log = cls(folder, settings.limits.log_share, load_redaction(settings.redact))
-        if folder is None:
-            yield request_log
+    def run(self) -> Iterator[None]:
+        """Write what is added while the block runs; at its end all rows are written."""
+        if self._folder is None:
+            yield
             return
-        thread = threading.Thread(target=request_log._run, name="request log")
+        thread = threading.Thread(target=self._run, args=[self._folder], name="request log")
         thread.start()
         try:
-            yield request_log
+            yield
         finally:
-            request_log._closed = True
-            request_log._wake.set()
+            self._closed = True
+            self._wake.set()
             thread.join()
 
-    def add(self, request: InferenceRequest, answer: Answer, request_id: str) -> None:
-        """Add the rows of a request if it is in the sample and there is room."""
-        if self._folder is None or random.random() >= self._share:  # noqa: S311  not for security
+    def add(self, exchange: Exchange, *answers: Answer) -> None:
+        """Add an exchange if it is in the sample and there is room; the first answer was shown.
+
+        An answer without columns is that of a version that gave none. While a canary or a shadow
+        is on trial, its exchanges and those of the other side are all in the sample.
+        """
+        if self._folder is None:
             return
+        is_tried = exchange.assigned or len(answers) > 1
+        if not is_tried and DICE.random() >= self._limits.log_share:
+            return
+        num_rows = exchange.request.num_rows
         if self._num_bytes > MAX_BYTES:
-            metrics.LOST_LOG_ROWS.labels("full").inc(request.num_rows)
+            self._count_lost("full", [answer.variant for answer in answers] * num_rows)
             return
-        shared = {
-            "at": datetime.now(UTC),
-            "request_id": request_id,
-            "model": answer.cached.name,
-            "version": answer.cached.version,
-            "side": answer.variant,
-            "ms": round(1000 * answer.seconds, 3),
-        }
-        rows = []
-        for number in range(request.num_rows):
-            row = dict(shared)
-            for name, values in request.columns.items():
-                row[f"input.{name}"] = values[number]
-            for name, values in answer.columns.items():
-                row[f"output.{name}"] = values[number]
-            rows.append(row)
-        num_bytes = sum(sys.getsizeof(repr(row)) for row in rows)
+        num_bytes = sum(sys.getsizeof(repr(answer.columns)) for answer in answers)
+        num_bytes += len(answers) * sys.getsizeof(repr(exchange.request.columns))
         with self._lock:
-            self._waiting.append((rows, num_bytes))
-            self._num_rows += len(rows)
+            self._waiting.append((exchange, answers, num_bytes))
+            self._num_rows += len(answers) * num_rows
             self._num_bytes += num_bytes
         if self._are_due:
             self._wake.set()
 
-    def _run(self) -> None:
+    def _run(self, folder: RequestFolder) -> None:
         while not (self._closed and not self._waiting):
             self._wake.wait(FLUSH_S)
             self._wake.clear()
             rows = self._take_rows()
-            if self._redact:
-                rows = _redact_rows(rows, self._redact)
-            if rows and self._folder is not None:
-                _write_file(rows, self._folder)
+            if rows:
+                self._write_file(rows, folder)
             if self._closed or self._are_due:
                 self._wake.set()
+        if self._lost:
+            self._write_file([], folder)
 
     @property
     def _are_due(self) -> bool:
@@ -113,97 +109,102 @@ class RequestLog:
         return self._num_rows >= FLUSH_ROWS or self._num_bytes >= FLUSH_BYTES
 
     def _take_rows(self) -> list[Row]:
-        """Remove the rows for one file, of the oldest requests, and return them."""
-        taken: list[Row] = []
+        """Remove the oldest exchanges, for one file, and return their rows."""
+        taken: list[list[Row]] = []
         num_bytes = 0
         with self._lock:
             while self._waiting and num_bytes < FLUSH_BYTES:
-                rows, size = self._waiting.popleft()
-                taken += rows
+                exchange, answers, size = self._waiting.popleft()
+                taken.extend(exchange.make_rows(answers))
+                self._num_rows -= len(answers) * exchange.request.num_rows
                 num_bytes += size
-            self._num_rows -= len(taken)
             self._num_bytes -= num_bytes
-        return taken
+        if self._redact:
+            taken = self._redact_rows(taken, self._redact)
+        return [row for alike in taken for row in alike]
 
+    def _redact_rows(self, groups: list[list[Row]], redact: Redact) -> list[list[Row]]:
+        """Return what `redact` keeps; with a row its other half goes, so that pairs stay pairs."""
+        kept, errors, lost = [], [], []
+        for alike in groups:
+            try:
+                redacted = [_redact_row(row, redact) for row in alike]
+                kept.append([row for row in redacted if row is not None and None not in redacted])
+            except ParamsError as error:
+                errors.append(str(error))
+                lost += alike
+            except Exception as error:  # noqa: BLE001  the user's own code; its text may quote the row
+                errors.append(type(error).__name__)
+                lost += alike
+        if errors:
+            self._count_lost("redact", [row["side"] for row in lost])
+            log.error("--redact failed (%s): %d rows are not logged", errors[0], len(lost))
+        return kept
 
-def _redact_rows(rows: list[Row], redact: Redact) -> list[Row]:
-    """Return what `redact` keeps; a row with which it fails is not written at all."""
-    kept, errors = [], []
-    for row in rows:
+    def _write_file(self, rows: list[Row], folder: RequestFolder) -> None:
+        """Write a file; rows are lost if the disk is full, or a column has values of two types."""
+        with self._lock:
+            lost, self._lost = self._lost, defaultdict(Counter)
+        about = {"writer": self._writer, "sequence": self._num_files, "lost": lost}
         try:
-            redacted = redact(dict(row))
-            if redacted is not None:
-                kept.append(dict(redacted))
-        except Exception as error:  # noqa: BLE001  the user's own code; its text may quote the row
-            errors.append(type(error).__name__)
-    if errors:
-        metrics.LOST_LOG_ROWS.labels("redact").inc(len(errors))
-        log.warning("--redact failed (%s): %d rows are not logged", errors[0], len(errors))
-    return kept
+            folder.write(name_file, encode_rows(rows, about))
+        except Exception as error:  # noqa: BLE001  its text may quote a row
+            with self._lock:
+                for reason, sides in lost.items():
+                    self._lost[reason].update(sides)
+            self._count_lost("write", [str(row.get("side")) for row in rows])
+            reason = getattr(error, "strerror", None) or type(error).__name__
+            log.warning(
+                "the request log cannot be written (%s): %d rows are lost", reason, len(rows)
+            )
+            return
+        self._num_files += 1
+        metrics.LOGGED_ROWS.inc(len(rows))
+        if folder.is_local and time.monotonic() >= self._next_sweep:
+            self._next_sweep = time.monotonic() + SWEEP_S
+            self._sweep(folder)
+
+    def _sweep(self, folder: RequestFolder) -> None:
+        """Delete outdated files; what cannot be deleted is logged, and tried again later."""
+        days, size = self._limits.log_days, self._limits.log_mb
+        try:
+            is_cut = delete_outdated(folder, days, size, datetime.now(UTC))
+        except OSError as error:
+            log.warning(
+                "old files of the request log cannot be deleted (%s); delete them by hand",
+                error.strerror,
+            )
+            return
+        if is_cut and not self._is_cut:
+            log.warning(
+                "the request log is kept for less than %g days: they need more than %g MB; raise "
+                "--limit log_mb, or lower log_days or log_share",
+                days,
+                size,
+            )
+        self._is_cut = self._is_cut or is_cut
+
+    def _count_lost(self, reason: str, sides: Iterable[str]) -> None:
+        """Count rows that the log will lack, each by its side."""
+        counts = Counter(sides)
+        metrics.LOST_LOG_ROWS.labels(reason).inc(counts.total())
+        with self._lock:
+            self._lost[reason].update(counts)
 
 
-def _write_file(rows: list[Row], folder: RequestFolder) -> None:
-    """Write a file; rows are lost where the disk is full, or a column has values of two types."""
-    try:
-        folder.write(_name_file, _encode_rows(rows))
-    except Exception as error:  # noqa: BLE001  its text may quote a row
-        metrics.LOST_LOG_ROWS.labels("write").inc(len(rows))
-        reason = getattr(error, "strerror", None) or type(error).__name__
-        log.warning("the request log cannot be written (%s): %d rows are lost", reason, len(rows))
-        return
-    metrics.LOGGED_ROWS.inc(len(rows))
-    if folder.is_local:
-        delete_outdated(folder, MAX_FILES)
-
-
-def _encode_rows(rows: list[Row]) -> bytes:
-    """Encode rows as a Parquet file with the columns of all of them; what a row lacks is null.
-
-    Raises whatever pyarrow does where the values of a column differ in type.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    content = io.BytesIO()
-    columns = {name: _widen_numbers(values) for name, values in _gather_columns(rows).items()}
-    pq.write_table(pa.Table.from_pydict(columns), content)
-    return content.getvalue()
-
-
-def _gather_columns(rows: list[Row]) -> dict[str, list[Any]]:
-    """Turn rows into columns; lists and objects become JSON text."""
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: [_encode_nested(row.get(name)) for row in rows] for name in names}
-
-
-def _encode_nested(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
-
-
-def _widen_numbers(values: list[Any]) -> list[Any]:
-    """Make all numbers floats, if some are, or a whole number needs more than 64 bits."""
-    numbers = [value for value in values if type(value) in (int, float)]
-    if all(type(value) is int and value in INT64 for value in numbers):
-        return values
-    return [float(value) if type(value) is int else value for value in values]
-
-
-def _name_file() -> str:
-    """Name a new file by the time, which is after all of its requests, and chance."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
-    return f"{PREFIX}{stamp}-{secrets.token_hex(8)}{SUFFIX}"
-
-
-def delete_outdated(folder: RequestFolder, max_files: int) -> None:
-    """Delete old files; what cannot be deleted is logged, and tried again with the next file."""
-    try:
-        for name in folder.list_names()[:-max_files]:
-            folder.delete(name)
-    except OSError as error:
-        log.warning(
-            "old files of the request log cannot be deleted (%s); delete them by hand",
-            error.strerror,
+def _redact_row(row: Row, redact: Redact) -> Row | None:
+    """Return what `redact` keeps of a row; ParamsError where that lacks what names the row."""
+    redacted = redact(dict(row))
+    if redacted is None:
+        return None
+    kept = dict(redacted)
+    missing = [name for name in NEEDED if kept.get(name) is None]
+    if missing:
+        raise ParamsError(
+            f"it drops {', '.join(missing)}, without which no outcome finds the row; inputs and "
+            "outputs may go"
         )
+    return kept
 
 
 def load_redaction(name: str | None) -> Redact | None:

@@ -31,6 +31,8 @@ class Limits:
     shutdown_timeout_s: float = 30.0
     poll_s: float = 5.0  # between queries to the registry
     log_share: float = 1.0  # of the requests
+    log_days: float = 30.0  # that files of a local log are kept
+    log_mb: float = 2000.0  # of a local log; beyond it the oldest files go earlier
     max_disagreement: float = 0.0  # share of the canary's rows; 0: as its evidence says
 
 

@@ -53,6 +53,12 @@ class RequestFolder:
         names = [str(path).rpartition("/")[2] for path in paths]
         return sorted(name for name in names if name.startswith(PREFIX) and name.endswith(SUFFIX))
 
+    def measure(self, name: str) -> int:
+        """Return the bytes of one of the files, 0 where it is gone."""
+        with name_store_errors(self.shown), suppress(FileNotFoundError):
+            return int(self._store.size(f"{self._path}/{name}"))
+        return 0
+
     def open(self, name: str) -> IO[bytes]:
         """Open one of the files to read it."""
         with name_store_errors(self.shown):
