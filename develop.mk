@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-growth bench-serve bench-score bench-drift bench-stages bench-refused bench-signals lock dist notes
+.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-growth bench-serve bench-score bench-drift bench-stages bench-refused bench-signals bench-outcomes lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -62,6 +62,9 @@ bench-refused: setup  ## how often each gate refuses a sound model, and catches 
 
 bench-signals: setup  ## how many times faster than real time signal extraction answers
 	@python benchmarks/signals.py
+
+bench-outcomes: setup  ## how often decisions by outcomes are wrong, and the rows and labels that they take
+	@python benchmarks/outcomes.py $(OPTIONS)
 
 docs: setup  ## write the generated pages of docs/reference, then build the site
 	@python -m docs.reference

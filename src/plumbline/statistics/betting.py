@@ -10,6 +10,7 @@ enough, in any order, and those of several servers are added.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -94,7 +95,9 @@ def compute_e_value(
     `span`, or a count below 0.
     """
     stake = None if planned is None else find_stake(planned, mean, span=span)
-    return math.exp(min(_compute_log(*_read_counts(counts, span), mean - span[0], stake), MAX_LOG))
+    return math.exp(
+        min(compute_log_wealth(*_read_counts(counts, span), mean - span[0], stake), MAX_LOG)
+    )
 
 
 def compute_interval(
@@ -139,24 +142,29 @@ def negate(counts: Counts) -> dict[float, float]:
     return {-value: number for value, number in counts.items()}
 
 
-def _find_low_end(counts: Counts, level: float, span: Span, stake: float | None) -> float:
-    found, edge = _read_counts(counts, span), -math.log(level)
-    return _find_largest(lambda mean: _compute_log(*found, mean - span[0], stake) >= edge, *span)
-
-
-def _compute_log(
+def compute_log_wealth(
     heights: np.ndarray, numbers: np.ndarray, mean: float, stake: float | None
-) -> float:
-    """Compute the logarithm of the mean of what all stakes have; heights above the span's end."""
+) -> Any:
+    """Compute the logarithm of an e-value from `numbers` [..., values] that each value came.
+
+    `heights` [values] and `mean` are above the span's low end.
+    """
     if mean <= 0:
-        return math.inf if np.any(heights > 0) else 0.0
+        return np.where(numbers @ (heights > 0) > 0, math.inf, 0.0)
     stakes = LARGEST_STAKE / 2.0 ** np.arange(NUM_HALVINGS)
     weights = np.full(NUM_HALVINGS, 1 / NUM_HALVINGS)
     if stake is not None:
         stakes, weights = np.append(stakes, stake), np.append(weights / 2, 0.5)
     with np.errstate(over="ignore"):  # a mean just above the end of the span
         logs = np.log1p(np.outer(heights / mean - 1, stakes))
-    return float(np.logaddexp.reduce(numbers @ logs + np.log(weights)))
+    return np.logaddexp.reduce(numbers @ logs + np.log(weights), axis=-1)
+
+
+def _find_low_end(counts: Counts, level: float, span: Span, stake: float | None) -> float:
+    found, edge = _read_counts(counts, span), -math.log(level)
+    return _find_largest(
+        lambda mean: compute_log_wealth(*found, mean - span[0], stake) >= edge, *span
+    )
 
 
 def _read_counts(counts: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
