@@ -16,6 +16,7 @@ from plumbline.contract.verdict import EXIT_CODES as VERDICTS
 from plumbline.drift.decision import EXIT_CODES as DRIFT
 from plumbline.evidence.gates import GATES, Gate
 from plumbline.evidence.gates.remedies import describe_remedy, read_texts
+from plumbline_outcomes.live_score import EXIT_CODES as OUTCOMES
 
 FOLDER = Path(__file__).with_name("reference")
 HEAD = """# Commands and their options
@@ -32,6 +33,7 @@ EXIT_CODES = f"""
 * `{RefusedError.exit_code}`: the verdict is refuse, and nothing was registered.
 * `{DRIFT["drift"]}`, `{DRIFT["watch"]}`, `{DRIFT["too few rows"]}`: of `drift`:
   drift, watch, too few rows.
+* {", ".join(f"`{code}` {verdict}" for verdict, code in OUTCOMES.items() if code)}: of `outcomes`.
 
 Where next: [what each gate asks](gates.md), [every key of params.yaml](params.md).
 """

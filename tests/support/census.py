@@ -54,6 +54,7 @@ TEXT_CLASSIFICATION = 8_000
 OTHER_TASKS = 9_500
 SELFTEST = 2_500
 CONSULT = 1_500
+OUTCOMES = 1_000
 GENERATED = ("commands", "gates", "params", "selftest", "server")  # pages; and params-*
 MAX_IMPORTED = 6_000  # lines behind a stage
 # For each 1,000 lines: a line budget is met by taking away, and not by writing more into a line.
@@ -125,7 +126,8 @@ def weigh_rooms() -> Iterator[Weight]:
     yield Weight("the other tasks", num_tasks - num_texts, OTHER_TASKS)
     yield Weight("plumbline_selftest", count_lines(SOURCES / "plumbline_selftest"), SELFTEST)
     yield Weight("plumbline_consult", count_lines(SOURCES / "plumbline_consult"), CONSULT)
-    whole = ENGINE + TEXT_CLASSIFICATION + OTHER_TASKS + SELFTEST + CONSULT
+    yield Weight("plumbline_outcomes", count_lines(SOURCES / "plumbline_outcomes"), OUTCOMES)
+    whole = ENGINE + TEXT_CLASSIFICATION + OTHER_TASKS + SELFTEST + CONSULT + OUTCOMES
     yield Weight("src, lines", count_lines(SOURCES), whole)
 
 

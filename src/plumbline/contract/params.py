@@ -184,6 +184,15 @@ class Drift(StrictModel):
     retrain: Retrain
 
 
+class Outcomes(StrictModel):
+    """Which labels that came back decide on the champion, and when."""
+
+    mature_days: Annotated[int, Field(ge=0, le=365)] = 7
+    sample: Annotated[float, Field(gt=0, le=1)] = 0.02  # of rows: the server draws them for labels
+    min_coverage: Annotated[float, Field(ge=0.5, le=1)] = 0.9
+    margin: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+
 class Validation(StrictModel):
     """How many rows there must be; a task adds limits of its own."""
 
@@ -208,6 +217,7 @@ class Params(StrictModel):
     control: Control
     evaluation: Evaluation
     drift: Drift
+    outcomes: Outcomes = Outcomes()
     card: Card
     registry: Registry
 

@@ -100,6 +100,11 @@ class ScoringPart(Protocol[P]):
         """Score every example of `split`; raises ValueError for an answer of the wrong form."""
         ...
 
+    # Optional: `plumbline outcomes` calls it where a task has it.
+    #     score_answer(answer: Mapping[str, Any], truth: str) -> float
+    # How right one answer is, all outputs of a row, from 0 to 1, and 1 for a right one. ValueError
+    # for a truth that is none.
+
     def build_baselines(self, params: P, examples: Path) -> dict[str, Predictor]:
         """Return the trivial predictors that a candidate has to beat, by name."""
         ...

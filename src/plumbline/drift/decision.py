@@ -68,7 +68,7 @@ def judge_over_time(
         return DriftOutcome("stable", reason)
     if num_drifted < NUM_DRIFTED:
         return DriftOutcome("watch", f"{reason}, training needs {NUM_DRIFTED}")
-    limit = _find_limit_reached(history, limits, now)
+    limit = find_limit_reached(history, limits, now)
     if limit:
         return DriftOutcome("watch", f"{reason}; {limit}")
     return DriftOutcome("drift", reason)
@@ -106,7 +106,7 @@ def _list_checks(
     return checks
 
 
-def _find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:
+def find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:
     """Which limit on requests for training is reached; empty for none."""
     requested = [datetime.fromisoformat(e.at) for e in history if e.action == "retrain"]
     today = [time for time in requested if time > now - timedelta(days=1)]

@@ -158,9 +158,9 @@ def list_all_bundles(params: Params) -> list[str]:
 def describe_params(params: Params) -> dict[str, Any]:
     """Return what evidence says of params: all that can steer an evaluation, and no secret.
 
-    What drift asks and where the winner is registered decides nothing here.
+    What is asked of live rows, and where the winner is registered, decides nothing here.
     """
-    values = params.model_dump(mode="json", exclude={"drift", "registry"})
+    values = params.model_dump(mode="json", exclude={"drift", "outcomes", "registry"})
     described: dict[str, Any] = hide_secrets_in_values(values)
     return described
 

@@ -123,7 +123,7 @@ def record_ruling(
 
 def record_finding(
     name: str,
-    action: Literal["drift", "retrain"],
+    action: Literal["drift", "retrain", "outcomes"],
     version: str,
     bundle: str,
     evidence: str,

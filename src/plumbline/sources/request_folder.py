@@ -45,13 +45,13 @@ class RequestFolder:
             place = f"{self.shown.rstrip('/')} {self._path}"
         return hashlib.sha256(os.fsencode(place)).hexdigest()[:12]
 
-    def list_names(self) -> list[str]:
-        """List the names of the files, oldest first."""
+    def list_names(self, prefix: str = PREFIX) -> list[str]:
+        """List the names of the files that begin with `prefix`, oldest first."""
         with name_store_errors(self.shown):
             self._store.invalidate_cache()  # other machines write there
             paths = self._store.ls(self._path, detail=False)
         names = [str(path).rpartition("/")[2] for path in paths]
-        return sorted(name for name in names if name.startswith(PREFIX) and name.endswith(SUFFIX))
+        return sorted(name for name in names if name.startswith(prefix) and name.endswith(SUFFIX))
 
     def measure(self, name: str) -> int:
         """Return the bytes of one of the files, 0 where it is gone."""

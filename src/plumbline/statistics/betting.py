@@ -45,12 +45,12 @@ class ShareTest:
     alpha: float = ALPHA
     num_groups: int = 0
     num_events: int = 0
-    num_bad: int = 0
+    num_bad: float = 0
     # Of those who have begun, by each stake.
     wealths: list[float] = field(default_factory=lambda: [0.0] * (1 + NUM_HALVINGS))
 
-    def add(self, num_events: int, num_bad: int) -> None:
-        """Count one group of events."""
+    def add(self, num_events: int, num_bad: float) -> None:
+        """Count one group of events; one may be bad in part."""
         if not 0 < self.limit < 1:
             return
         self.num_groups += 1

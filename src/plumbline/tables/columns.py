@@ -29,6 +29,7 @@ def find_columns(name: str, header: Sequence[str], request: ReadRequest) -> list
         count = header.count(column)
         if count > 1:
             raise DataError(f"{name}: {count} columns are called {column!r}; rename all but one")
+    request.header[:] = header
     unused = [column for column in header if column not in request.names]
     if unused:
         request.notices.append(f"{name}: columns that are not read: {_list_names(unused)}")

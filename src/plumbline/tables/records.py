@@ -40,11 +40,12 @@ class WantedColumn:
 
 @dataclass(frozen=True)
 class ReadRequest:
-    """The wanted columns in order, what to do with bad bytes, and a list that collects notices."""
+    """The wanted columns in order, and what to do with bad bytes; lists collect what was found."""
 
     columns: tuple[WantedColumn, ...]
     refuse_encoding: bool
     notices: list[str] = field(default_factory=list)
+    header: list[str] = field(default_factory=list)  # the names of all columns
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ PANELS = {  # of the help page; commands of the packages beside the engine too
         "report", "promote", "rollback", "champion", "journal", "sign", "registry",
     ),
     "Ask a model": ("predict", "score", "serve", "consult", "grade"),
-    "Watch": ("drift",),
+    "Watch": ("drift", "outcomes"),
     "Check and read": ("doctor", "reproduce", "selftest", "docs"),
 }  # fmt: skip
 PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}

@@ -6,6 +6,7 @@ An answer to a row with a set of labels is right where it is exactly the row's s
 Shapes: N examples, K classes. Probabilities are [N, K]; their columns are the sorted class names.
 """
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,12 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics import calibration
 from plumbline.tasks.text_classification.data import read_label_sets, read_split
-from plumbline.tasks.text_classification.data.label_sets import NO_LABEL, join_labels, mark_labels
+from plumbline.tasks.text_classification.data.label_sets import (
+    NO_LABEL,
+    join_labels,
+    mark_labels,
+    split_labels,
+)
 from plumbline.tasks.text_classification.data.storage import has_label_sets
 from plumbline.tasks.text_classification.scoring.answers import ClassAnswers, collect_answers
 from plumbline.tasks.text_classification.scoring.chosen_metric import (
@@ -79,6 +85,15 @@ def score(
     scores = Scores(per_example, metrics, tables)
     labels = LabelAnswers(actual, given, answers.names, answers.probabilities)
     return add_metric(scores, labels, chosen) if chosen else scores
+
+
+def score_answer(answer: Mapping[str, Any], truth: str) -> float:
+    """Score one answer: 1 for the right class, or for exactly the set of labels in `truth`."""
+    labels = answer.get("labels")
+    if labels is None:
+        return float(answer["label"] == truth)
+    right = json.loads(truth) if truth.startswith("[") else split_labels(truth)
+    return float(set(right) == set(labels))
 
 
 def compute_per_label(actual: LabelSets, given: LabelSets) -> pd.DataFrame:

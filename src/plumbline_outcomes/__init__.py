@@ -1,0 +1,1 @@
+"""Outcomes: labels that come back, joined to the answers that were given, as a live score."""

@@ -1,0 +1,195 @@
+"""One look at the outcomes of a model: join, score, verdict; with `record`, days are closed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from plumbline import bundle
+from plumbline.contract.errors import DataError, ParamsError
+from plumbline.contract.loading import load_task
+from plumbline.contract.params import Params
+from plumbline.contract.task import Signature
+from plumbline.drift import decision, window
+from plumbline.drift.statistical_tests import LABEL, classify_column
+from plumbline.registry import promotion
+from plumbline.registry.journal import Entry
+from plumbline.registry.reader import find_version
+from plumbline.registry.reader.run_files import read_evidence
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
+from plumbline.sources.request_folder import RequestFolder
+from plumbline_outcomes import closing, live_score
+from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
+from plumbline_outcomes.live_score import LiveVerdict
+from plumbline_outcomes.outcome_rows import open_outcomes
+from plumbline_outcomes.request_rows import LogFacts, digest_text, read_requests
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The champion, how its answers are scored, and what its evidence claims."""
+
+    champion: CachedVersion
+    signature: Signature
+    columns: Mapping[str, str]  # what the files that it learned from call its inputs and labels
+    score_answer: ScoreAnswer
+    classes: frozenset[str]  # that labels may be; empty where they are not of a few classes
+    claim: tuple[float, float] | None  # the share of right answers, and its lower end
+
+
+def open_subject(address: str, params: Params) -> Subject:
+    """Fetch the champion and its evidence; ParamsError where its task scores no single answer."""
+    version = find_version(address)
+    champion = VerifiedModelCache(f"models:/{version.name}/{version.number}").fetch_latest()
+    score_answer = getattr(load_task(champion.task).scoring, "score_answer", None)
+    if score_answer is None:
+        raise ParamsError(
+            f"the task {champion.task} cannot score a single answer: add `score_answer(answer, "
+            "truth)` to its part scoring (`plumbline docs task-contract`)"
+        )
+    reference = window.load_reference(version).rows
+    labels = reference[LABEL].dropna().astype(str)
+    is_class = classify_column(labels) == "category"
+    return Subject(
+        champion,
+        bundle.read_signature(champion.folder),
+        bundle.read_source(champion.folder).get("columns", {}),
+        score_answer,
+        frozenset(labels) if is_class else frozenset(),
+        live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
+    )
+
+
+def check_outcomes(
+    subject: Subject,
+    log: str,
+    outcomes: str,
+    params: Params,
+    now: datetime,
+    *,
+    label: str = "",
+    record: bool = False,
+    accepted: str = "",
+) -> dict[str, Any]:
+    """Join `outcomes` to `log` and judge the champion; the report has all that was found.
+
+    `record`: days that are old enough are closed first, and they alone decide; where they say
+    worse, training is requested in the journal. `accepted` says why days with missing files may be
+    closed. DataError says what is wrong with the files.
+    """
+    name, folder = subject.champion.name, RequestFolder(log)
+    history = promotion.read_history(name) if record else []
+    closed = closing.list_closed(history, folder.digest)
+    since = date.fromisoformat(max(closed)) + timedelta(days=1) if closed else None
+    facts = LogFacts()
+    joined = join(subject, folder, outcomes, label, since, facts, now)
+    kept = set(closing.read_closed(folder, closed)["id"])
+    strangers = [digest_text(f"{name} {known}") for known in joined.list_unknown_ids()]
+    num_closed = sum(known in kept for known in strangers)
+    joined.refuse_strangers(num_closed)
+    new_classes = find_new_classes(joined.list_truths(), subject.classes)
+    rows = joined.collect(subject.score_answer, name)
+    why_open = ""
+    if record:
+        rows = rows[~rows["id"].isin(kept)]  # a retry after its day was closed is the same unit
+        mature = params.outcomes.mature_days
+        days, why_open = closing.list_due(rows, facts, mature, now, accepted)
+        closed |= closing.close_days(folder, subject.champion, rows, days, accepted)
+        rows = closing.read_closed(folder, closed)
+    if joined.kind == "value":  # a reaction belongs to the answer that was shown alone
+        rows = rows[rows["shown"]]
+    groups: Any = rows.groupby("bundle", sort=True)
+    marked = {str(key): live_score.mark_deciding(part, params) for key, part in groups}
+    scores = {key: live_score.measure(part, params) for key, part in marked.items() if len(part)}
+    report: dict[str, Any] = {
+        "model": {"name": name, "version": subject.champion.version},
+        "kind": joined.kind,
+        "log": facts.describe() | {"ambiguous": joined.num_ambiguous},
+        "outcomes": joined.statuses,
+        "empty": joined.num_empty,
+        "repeated": joined.num_repeated,
+        "claim": subject.claim,
+        "versions": list(scores.values()),
+        "champion": scores.get(subject.champion.bundle),
+        "closed": list(closed),
+        "late": num_closed,
+        "open": why_open,
+        "new_classes": new_classes,
+    }
+    if report["champion"] is None:
+        age = params.outcomes.mature_days
+        reason = "it answered no row of this log"
+        if record:
+            reason = f"no day with its answers is older than outcomes.mature_days ({age}) yet"
+        return report | {"verdict": "too few rows", "reason": _name(subject, reason)}
+    own = marked[subject.champion.bundle]
+    verdict, reason = live_score.judge(report["champion"], own, subject.claim, params)
+    if record and verdict == "worse":
+        last = closed[max(closed)]
+        verdict, reason = _request_training(subject.champion, last, history, reason, params, now)
+    return report | {
+        "verdict": verdict,
+        "reason": _name(subject, reason),
+        "slices": live_score.list_slices(own, params),
+        "coverage": live_score.list_coverage(own),
+        "delay": live_score.measure_delay(own),
+        "volunteered": live_score.describe_volunteered(own),
+    }
+
+
+def join(
+    subject: Subject,
+    folder: RequestFolder,
+    outcomes: str,
+    label: str,
+    since: date | None,
+    facts: LogFacts,
+    now: datetime,
+) -> JoinedRows:
+    """Join a file of outcomes to the champion's log, from the day `since` on."""
+    own = subject.columns
+    inputs = [each.name for each in subject.signature.inputs]
+    ignored = {*inputs, *(own.get(name, name) for name in inputs)}
+    given = open_outcomes(outcomes, label or own.get(LABEL, LABEL), ignored)
+    requests = read_requests(folder, subject.champion.name, since, facts, now)
+    return JoinedRows(requests, given, facts.first, subject.signature)
+
+
+def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
+    """List truths that are none of `classes`; DataError where blanks or case alone differ."""
+    folded = {name.strip().casefold(): name for name in sorted(classes)}
+    new = [truth for truth in truths if classes and truth not in classes]
+    meant = {truth: folded.get(truth.strip().casefold()) for truth in new}
+    pairs = [f"{truth!r:.60} for {name!r:.60}" for truth, name in meant.items() if name]
+    if pairs:
+        raise DataError(
+            f"{len(pairs):,} labels are not written as the classes of the model are: "
+            f"{', '.join(pairs[:5])}; write the class in the outcomes"
+        )
+    return new
+
+
+def _request_training(
+    champion: CachedVersion,
+    last: Entry,
+    history: list[Entry],
+    reason: str,
+    params: Params,
+    now: datetime,
+) -> tuple[LiveVerdict, str]:
+    """Request training for the `last` closed day, once, within the limits that drift has."""
+    if ("retrain", last.evidence) in [(entry.action, entry.evidence) for entry in history]:
+        return "watch", f"{reason}; training was already requested for these days"
+    limit = decision.find_limit_reached(history, params.drift, now)
+    if limit:
+        return "watch", f"{reason}; {limit}"
+    subject = (champion.version, champion.bundle, last.evidence)
+    entry = promotion.record_finding(champion.name, "retrain", *subject, f"outcomes: {reason}")
+    return "worse", f"{reason}; training requested, journal entry {entry.number}"
+
+
+def _name(subject: Subject, reason: str) -> str:
+    return f"{subject.champion.name} version {subject.champion.version}: {reason}"

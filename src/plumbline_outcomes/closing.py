@@ -1,0 +1,163 @@
+"""Close days: what is known of a day once it is old enough decides, and later labels do not.
+
+closed-DAY.parquet lies beside the log, with digests in place of texts and ids; the journal has its
+digest. Whoever comes second finds the file, or the entry, and adds nothing.
+"""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.errors import DataError
+from plumbline.registry.desk import Desk, open_desk
+from plumbline.registry.journal import Decision, Entry
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.sources.request_folder import SUFFIX, RequestFolder
+from plumbline_outcomes.joining import COLUMNS
+from plumbline_outcomes.request_rows import LogFacts, digest_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CLOSED = "closed-"  # begins the names of these files
+FACTS = re.compile(r" (\{.*\})\Z")  # the end of an entry's reason
+
+
+def list_closed(history: Sequence[Entry], log: str) -> dict[str, Entry]:
+    """Map each day that was closed of the log with this digest to its entry, in their order."""
+    closed = {}
+    for entry in history:
+        facts = read_facts(entry)
+        if "day" in facts and facts["log"] == log:
+            closed[facts["day"]] = entry
+    return closed
+
+
+def read_facts(entry: Entry) -> dict[str, Any]:
+    """Read the counts at the end of the reason of an entry `outcomes`; of others there are none."""
+    found = FACTS.search(entry.reason) if entry.action == "outcomes" else None
+    facts: dict[str, Any] = json.loads(found[1]) if found else {}
+    return facts
+
+
+def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFrame":
+    """Read the rows of closed days; DataError where a file is not what the journal says."""
+    import pandas as pd
+
+    tables = []
+    for day, entry in closed.items():
+        content = _read_file(folder, day)
+        if content is None or hashlib.sha256(content).hexdigest() != entry.evidence:
+            found = "is missing" if content is None else "was changed since"
+            raise DataError(
+                f"{folder.shown}/{name_file(day)}: {found}; journal entry {entry.number} closed "
+                "that day with it. Restore it from a backup"
+            )
+        tables.append(pd.read_parquet(io.BytesIO(content)))
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+
+
+def list_due(
+    rows: "pd.DataFrame", facts: LogFacts, mature_days: int, now: datetime, accepted: str
+) -> tuple[list[str], str]:
+    """List the days that can be closed, in order, and say what keeps the next one open.
+
+    A day with missing files stays open, and those after it: the alarm takes days in their order.
+    """
+    last = now.date() - timedelta(days=mature_days + 1)
+    due = [day for day in sorted(set(rows["day"])) if date.fromisoformat(day) <= last]
+    if accepted:
+        return due, ""
+    for number, day in enumerate(due):
+        for count, first, until in facts.list_gaps():
+            if first <= date.fromisoformat(day) <= until:
+                return due[:number], (
+                    f"{day} stays open: {count:,} files of the log between {first} and {until} are "
+                    'missing; bring them back, or --accept-gap "WHY"'
+                )
+    return due, ""
+
+
+def close_days(
+    folder: RequestFolder,
+    champion: CachedVersion,
+    rows: "pd.DataFrame",
+    days: Sequence[str],
+    accepted: str,
+) -> dict[str, Entry]:
+    """Keep the rows of each of `days` beside the log, and return the journal's entries on them."""
+    closed: dict[str, Entry] = {}
+    if days:
+        with open_desk(champion.name) as desk:
+            for day in days:
+                part = rows[rows["day"] == day]
+                closed[day] = _close_day(folder, desk, champion, day, part, accepted)
+    return closed
+
+
+def name_file(day: str) -> str:
+    """Name the file of a closed day."""
+    return f"{CLOSED}{day}{SUFFIX}"
+
+
+def _close_day(
+    folder: RequestFolder,
+    desk: Desk,
+    champion: CachedVersion,
+    day: str,
+    rows: "pd.DataFrame",
+    accepted: str,
+) -> Entry:
+    """Close a day under the journal's lock; a file that a killed run left there is the one."""
+    import pandas as pd
+
+    content = _read_file(folder, day)
+    if content is None:
+        content = _encode(rows)
+        folder.write(lambda: name_file(day), content)
+    digest = hashlib.sha256(content).hexdigest()
+    for entry in desk.entries:
+        if (entry.action, entry.evidence) == ("outcomes", digest):
+            return entry
+    kept = pd.read_parquet(io.BytesIO(content))
+    facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
+    if accepted:
+        facts["accepted"] = accepted
+    told = f"{day}: {len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"
+    reason = f"{told} {json.dumps(facts, separators=(',', ':'), ensure_ascii=False)}"
+    return desk.note(
+        Decision(champion.name, "outcomes", champion.version, "", champion.bundle, digest, reason)
+    )
+
+
+def _count(rows: "pd.DataFrame") -> dict[str, Any]:
+    """Count each version's answers, how many have an outcome, and how right these are together."""
+    counts = {}
+    groups: Any = rows.groupby("bundle", sort=True)
+    for bundle, group in groups:
+        counts[bundle[:12]] = {
+            "answers": len(group),
+            "labelled": int(group["score"].notna().sum()),
+            "right": round(float(group["score"].sum()), 6),
+        }
+    return counts
+
+
+def _encode(rows: "pd.DataFrame") -> bytes:
+    """Encode rows as Parquet, without texts; equal rows give equal bytes."""
+    ordered = rows.sort_values(["at", "id", "row", "side"], kind="stable")
+    content = io.BytesIO()
+    ordered.assign(answer=ordered["answer"].map(digest_text)).to_parquet(content, index=False)
+    return content.getvalue()
+
+
+def _read_file(folder: RequestFolder, day: str) -> bytes | None:
+    name = name_file(day)
+    if name not in folder.list_names(CLOSED):
+        return None
+    with folder.open(name) as file:
+        return file.read()

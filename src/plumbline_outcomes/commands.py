@@ -1,0 +1,125 @@
+"""`plumbline outcomes`: labels that came back, joined to what was answered."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from plumbline.terminal.commands import PANEL_OF, add_command
+from plumbline.terminal.console import print_json, print_plain
+from plumbline.terminal.options import AsJson, ChampionAddress
+
+EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
+JUDGE = "judge"
+
+
+class OutcomesGroup(TyperGroup):
+    """Takes what begins with no command's name as LOG, the first argument of `judge`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put the command's name before arguments without one."""
+        if args and args[0] not in (*self.commands, "--help"):
+            args = [JUDGE, *args]
+        return super().parse_args(ctx, args)
+
+
+Log = Annotated[
+    str,
+    typer.Argument(metavar="LOG", help="The folder or address of `plumbline serve --log-folder`."),
+]
+
+
+def judge(
+    log: Log,
+    outcomes: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUTCOMES",
+            help="A .csv, .jsonl or .parquet file, an address of one, or a SQL query, with the "
+            "columns request_id and label.",
+        ),
+    ],
+    model: ChampionAddress = "",
+    label: Annotated[
+        str,
+        typer.Option(
+            help="The column with the right answers.",
+            show_default="as the model's training data called it",
+        ),
+    ] = "",
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record",
+            help="Close the days that are old enough, decide by them, and write to the journal; "
+            "without it this is a look at all days.",
+        ),
+    ] = False,
+    accept_gap: Annotated[
+        str,
+        typer.Option(
+            metavar="WHY",
+            help="Close days of which files of the log are missing; why that is so.",
+            show_default="such days stay open",
+        ),
+    ] = "",
+    workflow: Annotated[
+        bool,
+        typer.Option("--ci", help="In CI: set output and summary; exit 0 whatever the verdict."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how right the champion's live answers are, by labels that came back.
+
+    Exit codes: 0 holds, 30 worse (train again), 31 watch (worse, but training was
+    requested lately), 32 too few rows, 33 cannot tell.
+
+    `plumbline outcomes LOG OUTCOMES` is the same. See `plumbline docs outcomes`.
+    """
+    from plumbline.ci.forge import find_forge
+    from plumbline.contract import layout
+    from plumbline.contract.loading import load_params
+    from plumbline.reporting import html
+    from plumbline_outcomes import check, live_score, page
+
+    params = load_params(layout.PARAMS)
+    address = model or f"models:/{params.registry.model}@champion"
+    report = check.check_outcomes(
+        check.open_subject(address, params),
+        log,
+        outcomes,
+        params,
+        datetime.now(UTC),
+        label=label,
+        record=record,
+        accepted=accept_gap,
+    )
+    page.write_report(report)
+    message = f"{report['verdict']}: {report['reason']}"
+    if as_json:
+        print_json(report)
+    else:
+        print_plain(message)
+        for line in page.describe_report(report):
+            print_plain(f"  {line}")
+        if not record:
+            print_plain("  a look: nothing was recorded; --record closes days and decides by them")
+        print_plain(f"full report: {layout.OUTCOMES_PAGE}")
+    if workflow:
+        forge = find_forge()
+        forge.set_outputs(outcomes=report["verdict"])
+        forge.add_summary(f"## Outcomes: {report['verdict']}\n\n{html.format_code(message)}")
+        forge.annotate("notice", "outcomes", message)
+        return
+    raise typer.Exit(live_score.EXIT_CODES[report["verdict"]])
+
+
+group = typer.Typer(
+    cls=OutcomesGroup,
+    no_args_is_help=True,
+    help="Labels that came back: how right live answers are, and what to label next.",
+)
+add_command(group, JUDGE, judge, EXAMPLE)
+app = typer.Typer()
+app.add_typer(group, name="outcomes", rich_help_panel=PANEL_OF["outcomes"])

@@ -1,0 +1,210 @@
+"""Join outcomes to the answers that were given: what is in doubt is left out, and counted.
+
+A row is known by the id of its request, its number in it, and the digest of its inputs: a client
+may repeat an id. With equal inputs that is one unit, whose first answer counts; with others the
+id is ambiguous.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import Signature
+from plumbline.tables.rows import StoredRows
+from plumbline_outcomes.outcome_rows import OutcomesFile
+from plumbline_outcomes.request_rows import digest_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_UNKNOWN = 0.2  # of the outcomes
+NUM_NAMED = 5
+CONFIDENCES = ("score", "confidence")  # how tasks call the chance that an answer is right
+ScoreAnswer = Callable[[Mapping[str, Any], Any], float]
+COLUMNS = (
+    "id", "row", "at", "day", "bundle", "version", "side", "shown", "draw", "assigned", "share",
+    "key", "content", "answer", "answered", "confidence", "score", "counts", "labelled_at",
+    "source", "slices",
+)  # fmt: skip
+
+PROBLEMS = """
+SELECT place, CASE
+  WHEN "row" <> '' AND TRY_CAST("row" AS INTEGER) IS NULL THEN 'row: expected a whole number from 0'
+  WHEN "at" <> '' AND TRY_CAST("at" AS TIMESTAMPTZ) IS NULL
+    THEN 'at: expected a time such as 2026-11-20T08:30:00Z'
+  WHEN lower(source) NOT IN ('', 'human', 'system', 'model')
+    THEN 'source: expected human, system or model'
+  WHEN lower(saw_answer) NOT IN ('', '0', '1', 'true', 'false', 'yes', 'no')
+    THEN 'saw_answer: expected true or false'
+  WHEN lower(withdrawn) NOT IN ('', '0', '1', 'true', 'false', 'yes', 'no')
+    THEN 'withdrawn: expected true or false'
+  WHEN ? = 'value' AND truth <> '' AND coalesce(TRY_CAST(truth AS DOUBLE) NOT BETWEEN 0 AND 1, true)
+    THEN 'value: expected a number from 0 to 1' END AS problem
+FROM given WHERE problem IS NOT NULL LIMIT 1
+"""
+OUTCOMES = """
+SELECT trim(request_id) AS request_id, TRY_CAST("row" AS INTEGER) AS "row", nullif(truth, '')
+  AS truth, TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
+  coalesce(nullif(lower(source), ''), 'human') AS source,
+  coalesce(lower(withdrawn) IN ('1', 'true', 'yes'), false) AS withdrawn,
+  coalesce(lower(saw_answer) IN ('1', 'true', 'yes'), false) AS saw_answer
+FROM given WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', 'true', 'yes'))
+"""  # noqa: E501
+# One for each id and row: the last one of a source is a correction, all others contradict it.
+LABELS = """
+SELECT request_id, "row", arg_max(truth, (coalesce("at", to_timestamp(0)), truth)) AS truth,
+  arg_max(slices, (coalesce("at", to_timestamp(0)), truth)) AS slices, max("at") AS labelled_at,
+  min(source) AS source, bool_and(source <> 'model' AND NOT saw_answer) AS counts,
+  bool_or(withdrawn) AS withdrawn, count(*) - 1 AS repeats,
+  count(DISTINCT truth) > 1 AND (count("at") < count(*) OR count(DISTINCT source) > 1
+    OR count(DISTINCT "at") < count(DISTINCT truth)) AS contradicts
+FROM outcomes GROUP BY request_id, "row"
+"""
+IDS = """
+SELECT request_id, bool_or(contents > 1) AS ambiguous, count(*) AS num_rows, max("row") AS last
+FROM (SELECT request_id, "row", count(DISTINCT content) AS contents
+      FROM rows GROUP BY request_id, "row")
+GROUP BY request_id
+"""
+FOUND = """
+SELECT labels.*, coalesce(labels."row", 0) AS number,
+  CASE WHEN contradicts THEN 'contradictory' WHEN withdrawn THEN 'withdrawn'
+    WHEN ids.request_id IS NULL AND labelled_at < ? THEN 'older'
+    WHEN ids.request_id IS NULL OR labels."row" > last OR labels."row" < 0 THEN 'unknown'
+    WHEN ambiguous THEN 'ambiguous'
+    WHEN labels."row" IS NULL AND num_rows > 1 THEN 'unnumbered' ELSE 'joined' END AS status
+FROM labels LEFT JOIN ids USING (request_id)
+"""
+ANSWERS = """
+SELECT answers.*, found.truth, labelled_at, source, coalesce(counts, false) AS counts, slices
+FROM (SELECT * FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE NOT ambiguous)
+        USING (request_id)
+      QUALIFY row_number() OVER (
+        PARTITION BY request_id, "row", bundle ORDER BY "at", outputs IS NULL, side) = 1) AS answers
+LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
+  ON answers.request_id = found.request_id AND answers."row" = found.number
+ORDER BY answers."at", answers.request_id, answers."row", answers.side
+"""
+STATUSES = """
+SELECT status, count(*) AS size, list(request_id ORDER BY request_id)[:?] AS ids
+FROM found GROUP BY status ORDER BY status
+"""
+COUNTS = """
+SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM outcomes) AS empty,
+  (SELECT coalesce(sum(repeats), 0) FROM found WHERE NOT contradicts) AS repeated,
+  (SELECT count(*) FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE ambiguous)
+     USING (request_id)) AS ambiguous
+"""
+
+
+class JoinedRows:
+    """The answers of a log, each with its outcome where there is one.
+
+    `statuses` has, for each thing that outcomes were found to be, `count` and a few `ids`.
+    DataError names a row of the outcomes that is not valid.
+    """
+
+    def __init__(
+        self,
+        requests: StoredRows,
+        outcomes: OutcomesFile,
+        first: datetime | None,
+        signature: Signature,
+    ) -> None:
+        self._rows = requests
+        self._outputs = signature.outputs
+        self.kind = outcomes.kind
+        requests.query("SET TimeZone = 'UTC'")
+        requests.add_table("given", outcomes.read_batches())
+        for place, problem in requests.query(PROBLEMS, self.kind).itertuples(index=False):
+            raise DataError(f"{place}: {problem}")
+        for table, sql in (("outcomes", OUTCOMES), ("labels", LABELS), ("ids", IDS)):
+            requests.query(f"CREATE TABLE {table} AS {sql}")
+        requests.query(f"CREATE TABLE found AS {FOUND}", first)
+        found: Any = requests.query(STATUSES, NUM_NAMED)
+        self.statuses: dict[str, dict[str, Any]] = {
+            row.status: {"count": row.size, "ids": [f"{name!r:.60}" for name in row.ids]}
+            for row in found.astype({"size": object}).itertuples()
+        }
+        counts: Any = requests.query(COUNTS)
+        self.num_empty, self.num_repeated, self.num_ambiguous = map(int, counts.iloc[0])
+
+    def refuse_strangers(self, num_closed: int = 0) -> None:
+        """DataError where more than a fifth of the outcomes have ids that the log does not know.
+
+        `num_closed` of them belong to days that were closed before, and are left out of the count.
+        """
+        counts = {name: status["count"] for name, status in self.statuses.items()}
+        num_unknown = counts.get("unknown", 0) - num_closed
+        total = sum(counts.values()) - counts.get("older", 0) - num_closed
+        if total and num_unknown > MAX_UNKNOWN * total:
+            named = ", ".join(self.statuses["unknown"]["ids"])
+            raise DataError(
+                f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
+                f"such as {named}: ids of another server, or not those of the header x-request-id? "
+                "(--limit log_share below 1 leaves requests out of the log)"
+            )
+
+    def list_truths(self) -> list[str]:
+        """List the different truths of what is joined."""
+        query = "SELECT DISTINCT truth FROM found WHERE status = 'joined' ORDER BY truth"
+        return list(self._rows.query(query)["truth"])
+
+    def list_unknown_ids(self) -> list[str]:
+        """List the ids that the log does not know."""
+        query = "SELECT DISTINCT request_id FROM found WHERE status IN ('unknown', 'older')"
+        return list(self._rows.query(query)["request_id"])
+
+    def collect(self, score_answer: ScoreAnswer, salt: str) -> "pd.DataFrame":
+        """Collect the first answer of each version to each row, in the order of time, as COLUMNS.
+
+        `id` is the request's, digested with `salt`, `answer` the first output as text, `score` 0 to
+        1, NaN without an outcome, `counts` whether the outcome may decide, `slices` JSON. A
+        reaction is the score of the answer that was shown, and of no other.
+        """
+        import pandas as pd
+
+        parts = [pd.DataFrame(columns=list(COLUMNS))]
+        for batch in self._rows.read(ANSWERS):
+            records = batch.to_pylist()
+            for record in records:
+                self._score(record, score_answer)
+                record["id"] = digest_text(f"{salt} {record['request_id']}")
+            parts.append(pd.DataFrame.from_records(records)[list(COLUMNS)])
+        return pd.concat(parts[1:] or parts, ignore_index=True)
+
+    def _score(self, record: dict[str, Any], score_answer: ScoreAnswer) -> None:
+        outputs = json.loads(record["outputs"] or "{}")
+        for each in self._outputs:  # nested ones are JSON in the log
+            if each.name in outputs and not isinstance(each.type, str):
+                outputs[each.name] = json.loads(outputs[each.name])
+        confidence = [outputs[name] for name in CONFIDENCES if name in outputs]
+        record["day"] = record["at"].date().isoformat()
+        record["answered"] = bool(outputs)
+        record["answer"] = str(outputs.get(self._outputs[0].name, ""))
+        record["confidence"] = float((*confidence, "nan")[0])
+        record["score"] = float("nan")
+        if record["truth"] is None or not outputs:
+            return
+        if self.kind == "label":
+            record["score"] = rate(score_answer, outputs, record["truth"], record["request_id"])
+        elif record["shown"]:
+            record["score"] = float(record["truth"])
+
+
+def rate(
+    score_answer: ScoreAnswer, outputs: Mapping[str, Any], truth: str, request_id: str
+) -> float:
+    """Score one answer from 0 to 1; DataError names a truth that the task cannot read."""
+    try:
+        score = float(score_answer(outputs, truth))
+    except (ValueError, TypeError, KeyError) as error:
+        raise DataError(
+            f"request {request_id!r:.60}: the label {truth!r:.60} cannot be compared with the "
+            f"answer ({error})"
+        ) from None
+    if not 0 <= score <= 1:
+        raise DataError(f"score_answer gave {score}; a task returns a number from 0 to 1")
+    return score

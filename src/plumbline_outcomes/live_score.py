@@ -1,0 +1,223 @@
+"""The live score of each version: which rows decide, what they say, and what nobody labelled.
+
+The interval and the alarm hold at every look (plumbline/statistics/betting.py); the unit is a
+request, since the rows of one may be alike.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from plumbline.contract.params import Params
+from plumbline.statistics.betting import ShareTest, compute_interval
+from plumbline.statistics.intervals import compute_proportion_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LiveVerdict = Literal["holds", "worse", "watch", "too few rows", "cannot tell"]
+EXIT_CODES: dict[LiveVerdict, int] = {
+    "holds": 0, "worse": 30, "watch": 31, "too few rows": 32, "cannot tell": 33,
+}  # fmt: skip
+EXCESS = 0.05  # above the limit: an error of this size is noticed soonest
+MAX_GROUPS = 50  # of answers, to be listed
+DAY_S = 86_400
+PLACES = 9  # of a score that is counted
+
+
+def read_claim(
+    evidence: Mapping[str, Any], num_rows: int, confidence: float
+) -> tuple[float, float] | None:
+    """Read the share of right answers in evidence.json, and its lower end; None for none.
+
+    Where another metric decides, the end is that of `accuracy` on `num_rows`.
+    """
+    winner, metric = evidence["candidates"][evidence["winner"]], evidence["metric"]
+    if metric["kind"] == "binary":
+        return winner["test"][metric["name"]], winner["test_interval"]["low"]
+    share = winner["test"].get("accuracy")
+    if share is None:
+        return None
+    return share, compute_proportion_interval(round(share * num_rows), num_rows, confidence).low
+
+
+def mark_deciding(rows: "pd.DataFrame", params: Params) -> "pd.DataFrame":
+    """The answered rows of one version, with `labelled`, `decides` and `whole`.
+
+    All rows of a day decide where enough of them are labelled (`whole`), else those that were drawn
+    when they were answered: nobody can choose these afterwards.
+    """
+    limits = params.outcomes
+    rows = rows[rows["answered"]].copy()
+    rows["labelled"] = rows["score"].notna() & rows["counts"]
+    rows["whole"] = rows.groupby("day")["labelled"].transform("mean") >= limits.min_coverage
+    rows["decides"] = rows["whole"] | (rows["draw"] < limits.sample / 2)
+    return rows
+
+
+def measure(rows: "pd.DataFrame", params: Params) -> dict[str, Any]:
+    """Measure a version on rows of `mark_deciding`; a share that cannot be told is None.
+
+    `bounds`: the score with every deciding row without a label wrong, and right.
+    """
+    deciding = rows[rows["decides"]]
+    labelled = deciding[deciding["labelled"]]
+    units = labelled.groupby("id", sort=False)["score"].mean()
+    right, num_open = float(labelled["score"].sum()), len(deciding) - len(labelled)
+    total = max(1, len(deciding))
+    low, high = compute_interval_of(units, 1 - params.evaluation.confidence)
+    return {
+        "version": str(rows["version"].iloc[-1]),
+        "answered": len(rows),
+        "deciding": len(deciding),
+        "labelled": len(labelled),
+        "requests": len(units),
+        "whole": bool(deciding["whole"].all()),
+        "coverage": _measure_coverage(rows),
+        "mean": float(units.mean()) if len(units) else None,
+        "low": low,
+        "high": high,
+        "bounds": [right / total, (right + num_open) / total],
+    }
+
+
+def compute_interval_of(units: "pd.Series", level: float) -> tuple[float, float]:
+    """The interval of the mean of scores from 0 to 1, valid at every look."""
+    return compute_interval(Counter(units.round(PLACES).tolist()), level)
+
+
+def has_alarm(rows: "pd.DataFrame", limit: float) -> bool:
+    """Whether errors of rows of `mark_deciding` were, at any time, significantly above `limit`.
+
+    They are taken in the order of time; a row that decides and has no label counts as right.
+    """
+    test = ShareTest(limit, EXCESS)
+    deciding = rows[rows["decides"]].sort_values(["at", "id", "row"], kind="stable")
+    errors = (1 - deciding["score"]).where(deciding["labelled"], 0.0)
+    requests = errors.groupby(deciding["id"], sort=False)
+    for size, bad in zip(requests.size(), requests.sum(), strict=True):
+        test.add(int(size), float(bad))
+        if test.failed:
+            return True
+    return False
+
+
+def judge(
+    score: Mapping[str, Any],
+    rows: "pd.DataFrame",
+    claim: tuple[float, float] | None,
+    params: Params,
+) -> tuple[LiveVerdict, str]:
+    """The verdict on the champion, and why."""
+    limits, coverage = params.outcomes, score["coverage"]
+    if coverage is None or coverage < limits.min_coverage:
+        return "cannot tell", (
+            f"{score['labelled']:,} of {score['deciding']:,} drawn rows have a label; "
+            f"outcomes.min_coverage asks for {limits.min_coverage:.0%} of them, or of all rows of "
+            "a day"
+        )
+    found = _describe_share(score)
+    if claim is None:
+        return "cannot tell", f"{found}; its evidence has no share of right answers to compare with"
+    found += f"; its evidence says {claim[0]:.3f}, at least {claim[1]:.3f}"
+    if has_alarm(rows, 1 - claim[1] + limits.margin):
+        return "worse", found
+    if score["labelled"] < params.drift.min_rows:
+        return "too few rows", f"{found}; drift.min_rows requires {params.drift.min_rows}"
+    return "holds", found
+
+
+def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
+    """List the groups of what is labelled and decides, by other columns of the outcomes, worst first.
+
+    The level of the intervals is shared by all of them.
+    """  # noqa: E501
+    labelled = rows[rows["decides"] & rows["labelled"]]
+    groups: dict[str, list[int]] = {}
+    for place, text in enumerate(labelled["slices"]):
+        for name, value in json.loads(text or "{}").items():
+            groups.setdefault(f"{name}={value}", []).append(place)
+    large = {key: at for key, at in groups.items() if len(at) >= params.evaluation.min_slice_rows}
+    level = (1 - params.evaluation.confidence) / max(1, len(large))
+    slices = []
+    for name, places in large.items():
+        units = labelled.iloc[places].groupby("id")["score"].mean()
+        low, high = compute_interval_of(units, level)
+        found = {"name": name, "rows": len(places), "mean": float(units.mean())}
+        slices.append(found | {"low": low, "high": high})
+    return sorted(slices, key=lambda one: float(str(one["mean"])))
+
+
+def list_coverage(rows: "pd.DataFrame") -> list[dict[str, Any]]:
+    """List the labelled share of rows, and their score, by day, tenth of confidence and answer."""
+    tenths = (rows["confidence"] * 10).clip(0, 9).dropna().astype(int) / 10
+    parts = []
+    for by, keys in (("day", rows["day"]), ("confidence", tenths), ("answer", rows["answer"])):
+        groups: Any = rows.loc[keys.index].groupby(keys)
+        for name, group in groups if by != "answer" or len(groups) <= MAX_GROUPS else ():
+            scores = group.loc[group["labelled"], "score"]
+            score = float(scores.mean()) if len(scores) else None
+            found = {"by": by, "name": str(name), "rows": len(group), "labelled": len(scores)}
+            parts.append(found | {"score": score})
+    return parts
+
+
+def measure_delay(rows: "pd.DataFrame") -> dict[str, float] | None:
+    """Days from answers to labels: their median, what 90 % are below, the share before the answer.
+
+    None where the outcomes have no times.
+    """
+    import pandas as pd
+
+    waits = pd.to_datetime(rows["labelled_at"], utc=True) - rows["at"]
+    days = waits.dropna().dt.total_seconds() / DAY_S
+    if days.empty:
+        return None
+    return {
+        "median": float(days.median()),
+        "most": float(days.quantile(0.9)),
+        "before": float((days < 0).mean()),
+    }
+
+
+def describe_volunteered(rows: "pd.DataFrame") -> dict[str, Any] | None:
+    """The labels that decide nothing: who was labelled is not who was drawn. None for none."""
+    from plumbline.drift.statistical_tests import compare_numbers
+
+    others = rows[rows["score"].notna() & ~(rows["decides"] & rows["counts"])]
+    if others.empty:
+        return None
+    every, own = rows["confidence"].to_numpy(float), others["confidence"].to_numpy(float)
+    test = compare_numbers("confidence", "values", every, own)
+    return {
+        "rows": len(others),
+        "score": float(others["score"].mean()),
+        "uncounted": int((~others["counts"]).sum()),
+        "p_value": test.p_value,
+        "told": test.told,
+    }
+
+
+def _measure_coverage(rows: "pd.DataFrame") -> float | None:
+    """The labelled share of what decides, each day by the rows that were answered on it.
+
+    So days that were labelled as a whole do not hide those of which the drawn rows were not.
+    """
+    days = rows.groupby("day")["decides"].agg(["sum", "size"])
+    days["labelled"] = (rows["decides"] & rows["labelled"]).groupby(rows["day"]).sum()
+    days = days[days["sum"] > 0]
+    if days.empty:
+        return None
+    return float((days["labelled"] / days["sum"] * days["size"]).sum() / days["size"].sum())
+
+
+def _describe_share(score: Mapping[str, Any]) -> str:
+    requests = ""
+    if score["requests"] < score["labelled"]:
+        requests = f" in {score['requests']:,} requests"
+    return (
+        f"{score['mean']:.3f} right of {score['labelled']:,} "
+        f"{'rows' if score['whole'] else 'drawn rows'}{requests} "
+        f"({score['low']:.3f} to {score['high']:.3f}, valid at every look)"
+    )

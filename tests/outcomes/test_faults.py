@@ -1,0 +1,263 @@
+"""Each fault is planted in a sound log and a sound file of labels; something has to say so."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.outcomes import NOON, NOW, OTHER, World
+
+from plumbline.contract.errors import DataError
+from plumbline_outcomes import check, live_score
+from plumbline_outcomes.joining import JoinedRows
+
+DAY = timedelta(days=1)
+
+
+def plant_an_unknown_id(world: World) -> str:
+    world.tell("nobody")
+    return "not joined: 1 of no request in the log, such as 'nobody'"
+
+
+def plant_ids_of_another_server(world: World) -> str:
+    for number in range(150):
+        world.tell(f"other{number}")
+    return r"!150 of 550 outcomes have an id that the log does not know.*another server"
+
+
+def plant_an_id_older_than_the_log(world: World) -> str:
+    world.tell("long ago", at="2026-01-01T00:00:00Z")
+    return "1 older than the log .*log_days"
+
+
+def plant_an_outcome_twice(world: World) -> str:
+    world.tell("r399")
+    return "holds: 400 of 400 labelled"
+
+
+def plant_a_contradiction(world: World) -> str:
+    world.tell("r399", "c")
+    return "holds: 399 of 400 labelled.*1 that contradict each other, such as 'r399'"
+
+
+def plant_two_sources_that_contradict(world: World) -> str:
+    world.outcomes[399] |= {"at": NOON + DAY, "source": "system"}
+    world.tell("r399", "c", at=NOON + 2 * DAY, source="human")
+    return "holds: 399 of 400 labelled.*contradict each other, such as 'r399'"
+
+
+def plant_a_correction(world: World) -> str:
+    world.outcomes[399] |= {"at": NOON + DAY}
+    world.tell("r399", "c", at=NOON + 2 * DAY)
+    return "holds: 400 of 400 labelled, 379 right"
+
+
+def plant_a_withdrawal(world: World) -> str:
+    world.tell("r399", "a", withdrawn="true")
+    return "holds: 399 of 400 labelled.*1 withdrawn"
+
+
+def plant_eight_rows_without_a_number(world: World) -> str:
+    for row in range(8):
+        world.answer("eight", row=row, text=f"t{row}")
+    world.tell("eight")
+    return "1 without `row`, of a request with several rows, such as 'eight'"
+
+
+def plant_row_nine_of_eight(world: World) -> str:
+    for row in range(8):
+        world.answer("eight", row=row, text=f"t{row}")
+        world.tell("eight", "a", row=row)
+    world.tell("eight", "a", row=8)
+    return "holds: 408 of 408 labelled.*1 of no request in the log, such as 'eight'"
+
+
+def plant_an_id_with_other_inputs(world: World) -> str:
+    world.answer("r399", text="another question")
+    return "holds: 399 of 399.*1 of an id with several inputs.*2 rows of the log whose id has"
+
+
+def plant_a_retry(world: World) -> str:
+    world.answer("r399", "c", at=NOON + timedelta(seconds=1))
+    return "holds: 400 of 400 labelled, 380 right"
+
+
+def plant_labels_before_the_answers(world: World) -> str:
+    for row in world.outcomes:
+        row["at"] = NOON - DAY
+    return "holds: 400 of 400 .*100% of labels are older than the answer"
+
+
+def plant_a_server_an_hour_ahead(world: World) -> str:
+    world.answer("ahead", at=NOW + timedelta(hours=1))
+    return "1 rows are from after now: the clock of a server is ahead"
+
+
+def plant_a_new_class(world: World) -> str:
+    world.outcomes[399]["label"] = "d"
+    return "400 labelled, 379 right.*'d' labels that no test row has: the answer counts as wrong"
+
+
+def plant_a_label_with_a_blank_and_case(world: World) -> str:
+    world.outcomes[399]["label"] = "A "
+    return "!1 labels are not written as the classes of the model are: 'A ' for 'a'"
+
+
+def plant_a_version_of_another_number(world: World) -> str:
+    for row in world.rows:
+        row["version"] = "7"
+    return "holds: 400 of 400 labelled"
+
+
+def plant_another_bundle_of_the_same_number(world: World) -> str:
+    for row in world.rows:
+        row["bundle"] = OTHER
+    return "too few rows: 0 of 0 labelled.*it answered no row of this log"
+
+
+def plant_lost_rows(world: World) -> str:
+    world.write_log(lost={"write": {"champion": 30}})
+    return r"30 rows were lost by the server \(write, champion\)"
+
+
+def plant_a_cut_file(world: World) -> str:
+    path = world.write_log()
+    path.write_bytes(path.read_bytes()[:-100])
+    return r"!requests-.*: not a log of requests .*move it out"
+
+
+def plant_a_foreign_file(world: World) -> str:
+    world.rows = [{"at": NOON, "x": 1}]
+    world.write_log()
+    return "!requests-.*: not a log of requests .*no column request_id"
+
+
+def plant_a_log_of_before(world: World) -> str:
+    for row in world.rows:
+        for name in ("row", "bundle", "draw", "shown"):
+            del row[name]
+    return "!400 rows of line have no row numbers: an earlier version of plumbline wrote them"
+
+
+def plant_a_hook_that_drops_inputs(world: World) -> str:
+    for row in world.rows:
+        row["input.text"] = None
+    world.answer("r399", "c", at=NOON + timedelta(seconds=1), text=None)
+    return "holds: 399 of 399.*1 of an id with several inputs"
+
+
+def plant_labels_of_errors_alone(world: World) -> str:
+    world.outcomes = world.outcomes[:20]
+    return "cannot tell: .*labels that decide nothing, as nobody drew their rows: 20, 0.000 right"
+
+
+def plant_labellers_who_skip_hard_rows(world: World) -> str:
+    for number, row in enumerate(world.rows):
+        row["draw"] = 0.005 if number < 200 else 0.5
+    world.outcomes = world.outcomes[30:200]
+    return "cannot tell: 170 of 200 labelled"
+
+
+def plant_labels_by_a_model(world: World) -> str:
+    for row in world.outcomes:
+        row["source"] = "model"
+    return "cannot tell: .*labels that decide nothing.*: 400, 0.950 right"
+
+
+def plant_labels_after_seeing_the_answer(world: World) -> str:
+    for row in world.outcomes:
+        row["saw_answer"] = "true"
+    return "cannot tell: .*labels that decide nothing.*: 400, 0.950 right"
+
+
+def plant_a_client_that_chooses_its_ids(world: World) -> str:
+    """Whoever labels chooses among ids; what was drawn is a number of the server's."""
+    for number, row in enumerate(world.rows):
+        row["draw"] = 0.005 if number % 2 else 0.5
+    chosen = [row for number, row in enumerate(world.outcomes) if number >= 20 or number % 2]
+    world.outcomes = [row for number, row in enumerate(chosen) if number % 3 or number < 60]
+    return "cannot tell"
+
+
+def plant_a_worse_model(world: World) -> str:
+    for row in world.outcomes[:80]:
+        row["label"] = "b"
+    return "worse: 400 of 400 labelled, 320 right.*its evidence says 0.950, at least 0.930"
+
+
+def plant_a_row_that_is_no_number(world: World) -> str:
+    world.outcomes[399]["row"] = "first"
+    return r"!outcomes.csv, row 401: row: expected a whole number"
+
+
+def plant_a_source_that_nobody_knows(world: World) -> str:
+    world.outcomes[399]["source"] = "oracle"
+    return "!outcomes.csv, row 401: source: expected human, system or model"
+
+
+PLANTED = [value for name, value in list(globals().items()) if name.startswith("plant_")]
+
+
+def describe(report: dict[str, Any]) -> str:
+    score = report["champion"] or {"labelled": 0, "deciding": 0, "mean": None}
+    right = round((score["mean"] or 0) * score["labelled"])
+    counted = f"{score['labelled']} of {score['deciding']} labelled, {right} right"
+    return f"{report['verdict']}: {counted}\n{report['reason']}\n{report['lines']}"
+
+
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_a_planted_fault_is_named(plant: Callable[[World], str], tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.live()
+    expected = plant(world)
+    if expected.startswith("!"):
+        with pytest.raises(DataError) as caught:
+            world.look()
+        said = str(caught.value)
+    else:
+        said = describe(world.look())
+    assert re.search(expected.removeprefix("!"), said, re.DOTALL), said
+
+
+def test_a_sound_log_holds(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.live()
+    report = world.look()
+    assert describe(report).startswith("holds: 400 of 400 labelled, 380 right")
+    assert report["champion"]["low"] < 0.95 < report["champion"]["high"]
+    assert report["lines"].count("\n") == 0, report["lines"]
+
+
+def pass_all(rows: Any, params: Any) -> Any:
+    rows = rows.copy()
+    rows["labelled"] = rows["decides"] = rows["score"].notna()
+    rows["whole"] = True
+    return rows
+
+
+GUARDS = [
+    (plant_labels_of_errors_alone, live_score, "mark_deciding", pass_all, "worse"),
+    (plant_labels_by_a_model, live_score, "mark_deciding", pass_all, "holds"),
+    (plant_labellers_who_skip_hard_rows, live_score, "mark_deciding", pass_all, "holds"),
+    (plant_ids_of_another_server, JoinedRows, "refuse_strangers", lambda *_: None, "holds"),
+    (plant_a_label_with_a_blank_and_case, check, "find_new_classes", lambda *_: [], "holds"),
+]
+
+
+@pytest.mark.parametrize(("plant", "place", "name", "instead", "verdict"), GUARDS)
+def test_without_its_guard_a_fault_would_pass(
+    plant: Callable[[World], str],
+    place: Any,
+    name: str,
+    instead: Any,
+    verdict: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World(tmp_path)
+    world.live()
+    plant(world)
+    monkeypatch.setattr(place, name, instead)
+    assert world.look()["verdict"] == verdict

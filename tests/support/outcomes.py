@@ -1,0 +1,104 @@
+"""A log of requests and a file of outcomes, by hand, and a look at both."""
+
+import json
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from tests.support.small_texts import small_params
+
+from plumbline.contract.params import Outcomes, Params, Retrain
+from plumbline.registry.reader.verified_cache import CachedVersion
+from plumbline.tasks.text_classification.scoring import score_answer
+from plumbline.tasks.text_classification.task import TASK
+from plumbline_outcomes import check, page
+
+NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
+NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+OWN, OTHER = "ab" * 32, "cd" * 32
+CHAMPION = CachedVersion("line", "1", OWN, TASK.name, Path("bundle"), Path("golden.json"))
+CLAIM = (0.95, 0.93)
+
+
+def make_params(**outcomes: Any) -> Params:
+    """Params of a text task, where drift may request any number of trainings."""
+    params = small_params()
+    drift = params.drift.model_copy(update={"min_rows": 50, "retrain": Retrain(per_day=99)})
+    return params.model_copy(update={"outcomes": Outcomes(**outcomes), "drift": drift})
+
+
+@dataclass
+class World:
+    """What a server answered, and what came back."""
+
+    folder: Path
+    params: Params = field(default_factory=make_params)
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+    claim: tuple[float, float] | None = CLAIM
+    num_files: int = 0
+
+    @property
+    def log(self) -> Path:
+        """The folder of the log."""
+        return self.folder / "log"
+
+    def answer(self, name: str, label: str = "a", *, at: datetime = NOON, **changes: Any) -> None:
+        """Log one answer."""
+        text = changes.pop("text", name)
+        made: dict[str, Any] = {
+            "at": at, "request_id": name, "row": 0, "model": "line", "version": "1", "bundle": OWN,
+            "side": "champion", "shown": True, "ms": 1.0, "draw": 0.5, "assigned": None,
+            "share": None, "key": None, "input.text": text, "output.label": label,
+            "output.score": 0.9, "output.scores": "[]",
+        }  # fmt: skip
+        self.rows.append(made | changes)
+
+    def tell(self, name: str, label: str | None = "a", **columns: Any) -> None:
+        """Let a label come back."""
+        self.outcomes.append({"request_id": name, "label": label} | columns)
+
+    def live(self, size: int = 400, wrong: int = 20, at: datetime = NOON, start: int = 0) -> None:
+        """Log so many answers and their labels, of which some are wrong."""
+        for number in range(start, start + size):
+            self.answer(f"r{number}", at=at)
+            self.tell(f"r{number}", "b" if number % size < wrong else "a")
+
+    def write_log(self, sequence: int | None = None, lost: dict | None = None) -> Path:
+        """Write the rows that are not written yet into a file of the log."""
+        self.log.mkdir(exist_ok=True)
+        number = self.num_files if sequence is None else sequence
+        about = {"writer": "f00d", "sequence": number, "lost": lost or {}}
+        names = list(dict.fromkeys(name for row in self.rows for name in row))
+        columns = {name: [row.get(name) for row in self.rows] for name in names}
+        table = pa.table(columns).replace_schema_metadata({"plumbline": json.dumps(about)})
+        last = max(row["at"] for row in self.rows)
+        path = self.log / f"requests-{last:%Y%m%dT%H%M%S}-{self.num_files:04}.parquet"
+        pq.write_table(table, path)
+        self.rows = []
+        self.num_files += 1
+        return path
+
+    def look(self, **options: Any) -> dict[str, Any]:
+        """Look at what was written, with the lines that a person gets in `lines`."""
+        if self.rows:
+            self.write_log()
+        path = self.folder / "outcomes.csv"
+        pd.DataFrame(self.outcomes).to_csv(path, index=False)
+        now = options.pop("now", NOW)
+        subject = check.Subject(
+            CHAMPION,
+            TASK.signature,
+            {},
+            score_answer,
+            frozenset(("a", "b", "c")),
+            self.claim,
+        )
+        report = check.check_outcomes(
+            subject, str(self.log), str(path), self.params, now, **options
+        )
+        return report | {"lines": "\n".join(page.describe_report(report))}
