@@ -34,10 +34,10 @@ class ShareTest:
     share of them that is bad. How large a stake is best depends on how the bad events come: one by
     one, or by whole groups, where a large stake loses more on the sound groups than it gains on the
     bad ones. So each gambler divides what it has among stakes from large to small. Gambler k has
-    1 / (k (k + 1)) of one unit, which sums to that unit. While the share is `limit` or less on
-    average, whatever came before, what all have together ever reaches 1 / alpha with a chance of
-    `alpha` at most (Ville's inequality), however often it is evaluated, and also where the events
-    of a group are alike.
+    1 / (k (k + 1)) of one unit, which sums to that unit. While of a group of any size a share of
+    `limit` or less is bad on average, whatever came before, what all have together ever reaches
+    1 / alpha with a chance of `alpha` at most (Ville's inequality), however often it is evaluated,
+    and also where the events of a group are alike. Groups have to come in the order of time.
     """
 
     limit: float  # 1 or more: nothing can be too much
@@ -51,7 +51,7 @@ class ShareTest:
 
     def add(self, num_events: int, num_bad: float) -> None:
         """Count one group of events; one may be bad in part."""
-        if not 0 < self.limit < 1:
+        if not 0 < self.limit < 1 or not num_events:
             return
         self.num_groups += 1
         self.num_events += num_events
@@ -90,9 +90,9 @@ def compute_e_value(
     1 / level or more rejects it, at any look. It is the mean of what ten stakes have: the largest,
     its half, its quarter... With `planned`, the probability of each value where the mean is as much
     larger as is worth finding, half of the weight is on the stake that is best then. The level
-    holds whatever was planned, if it was before the first value. At most exp(700). Of `negate`d
-    counts, mean and span it is the evidence against "at least". ValueError for a value outside of
-    `span`, or a count below 0.
+    holds whatever was planned, if that and `span` were known before the first value, which is of a
+    whole request: its rows may be alike. At most exp(700). Of `negate`d counts, mean and span it is
+    the evidence against "at least". ValueError for a value outside of `span` or a negative count.
     """
     stake = None if planned is None else find_stake(planned, mean, span=span)
     return math.exp(
@@ -154,6 +154,8 @@ def compute_log_wealth(
     stakes = LARGEST_STAKE / 2.0 ** np.arange(NUM_HALVINGS)
     weights = np.full(NUM_HALVINGS, 1 / NUM_HALVINGS)
     if stake is not None:
+        if not 0 <= stake < 1:
+            raise ValueError(f"a stake is a share of what one may lose, below 1; found {stake}")
         stakes, weights = np.append(stakes, stake), np.append(weights / 2, 0.5)
     with np.errstate(over="ignore"):  # a mean just above the end of the span
         logs = np.log1p(np.outer(heights / mean - 1, stakes))
