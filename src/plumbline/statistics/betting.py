@@ -22,6 +22,7 @@ ROUNDING = 1e-9  # of the span: a value outside of it by less is at its end
 
 Counts = Mapping[float, float]  # of each value: how often it came, or its probability
 Span = tuple[float, float]  # the smallest possible value and the largest
+Stakes = tuple[float | None, float | None]
 
 
 @dataclass
@@ -95,17 +96,12 @@ def compute_e_value(
     the evidence against "at least". ValueError for a value outside of `span` or a negative count.
     """
     stake = None if planned is None else find_stake(planned, mean, span=span)
-    return math.exp(
-        min(compute_log_wealth(*_read_counts(counts, span), mean - span[0], stake), MAX_LOG)
-    )
+    found = compute_log_wealth(*_read_counts(counts, span), mean - span[0], stake)
+    return math.exp(min(found, MAX_LOG))
 
 
 def compute_interval(
-    counts: Counts,
-    level: float,
-    *,
-    span: Span = (0.0, 1.0),
-    stakes: tuple[float | None, float | None] = (None, None),
+    counts: Counts, level: float, *, span: Span = (0.0, 1.0), stakes: Stakes = (None, None)
 ) -> tuple[float, float]:
     """Compute all means that neither side rejects at level / 2: the true one, at all looks at once.
 
@@ -158,8 +154,9 @@ def compute_log_wealth(
             raise ValueError(f"a stake is a share of what one may lose, below 1; found {stake}")
         stakes, weights = np.append(stakes, stake), np.append(weights / 2, 0.5)
     with np.errstate(over="ignore"):  # a mean just above the end of the span
-        logs = np.log1p(np.outer(heights / mean - 1, stakes))
-    return np.logaddexp.reduce(numbers @ logs + np.log(weights), axis=-1)
+        gains = heights / mean - 1
+    logs = np.stack([numbers @ np.log1p(each * gains) for each in stakes], axis=-1)
+    return np.logaddexp.reduce(logs + np.log(weights), axis=-1)
 
 
 def _find_low_end(counts: Counts, level: float, span: Span, stake: float | None) -> float:
@@ -184,7 +181,7 @@ def _read_counts(counts: Counts, span: Span) -> tuple[np.ndarray, np.ndarray]:
 
 def _find_largest(holds: Callable[[float], bool], low: float, high: float) -> float:
     """Find the largest number for which it holds, as for all below; `low` if it never does."""
-    for _ in range(60):
+    for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
