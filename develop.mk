@@ -10,7 +10,7 @@ test-cluster: setup  ## docker/compose.yaml and a Spark cluster in containers, w
 selftest: setup  ## plant faults and check that the responsible gate refuses each
 	@plumbline selftest
 
-drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, return a canary, drift, replace, roll back
+drill: setup  ## a model's whole life in minutes: train, promote, serve, refuse, stop a canary, drift, replace, roll back
 	@plumbline selftest --drill
 
 check: setup  ## style, names, types, imports between rooms and of packages, files of images and workflows, the pipeline's graph

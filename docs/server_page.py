@@ -41,7 +41,8 @@ LIMITS = {
     "log_share": "share of requests in the log",
     "log_days": "days for which a local log is kept",
     "log_mb": "megabytes of a local log; beyond it the oldest files go earlier",
-    "max_disagreement": "share of rows on which a canary may differ; 0: as its evidence says",
+    "max_disagreement": "share of rows on which a canary may differ; beyond it, it is stopped",
+    "canary_servers": "servers that carry the canary: each judges at 1 % divided by these",
 }
 PAGE = """# The server: routes, limits and errors
 
@@ -101,7 +102,7 @@ def write_page() -> str:
     return PAGE.format(
         routes="\n".join(f"* `{route}`: {what}" for route, what in ROUTES.items()),
         limits="\n".join(
-            f"| `{name}` | {defaults[name]:,.0f} | {what} |" for name, what in LIMITS.items()
+            f"| `{name}` | {defaults[name]:,.10g} | {what} |" for name, what in LIMITS.items()
         ),
         errors="\n".join(list_errors()),
     )

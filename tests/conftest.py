@@ -55,7 +55,7 @@ def pytest_xdist_setupnodes(config: pytest.Config, specs: list[XSpec]) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let MLflow warn about its own libraries in the rooms whose tests call it in this process."""
     for item in items:
-        if item.path.parent.name in ("registry", "scoring", "serving"):
+        if item.path.parent.name in ("outcomes", "registry", "scoring", "serving"):
             item.add_marker(pytest.mark.filterwarnings("ignore"))
 
 

@@ -20,7 +20,7 @@ def test_the_whole_life(checkout: Checkout) -> None:
     assert "the drill is over: 10 steps" in said
     for told in (
         "register: refused",
-        "returned as a canary",
+        "taken out of service",
         "drift: ",
         "the champion is version 3, it was 1",
     ):

@@ -170,7 +170,7 @@ def weigh_commands() -> Iterator[Weight]:
     root: Any = get_command(app)
     yield Weight("commands", count_commands(root), 24)
     options = [p for p in root.commands["serve"].params if p.param_type_name == "option"]
-    yield Weight("options of serve", len(options), 12)
+    yield Weight("options of serve", len(options), 13)
 
 
 def count_commands(command: Any) -> int:

@@ -149,8 +149,7 @@ def _measure(params: Params, task: Task, verdict: str, champion: dict | None) ->
         scores["champion", CHAMPION, "test"] = Scores(rows, metrics)
         same = compare_manifests(Manifest(layout.MANIFEST), Manifest(layout.MANIFEST))
         changes = {"params": [], "data": same, "code": {"from": "", "to": ""}}
-        unknown: dict[str, Any] = {"model": params.registry.model, "disagreement": 0.0}
-        unknown |= {"num_rows": len(rows[metric]), "lag": 0.0, "changes": changes}
+        unknown = {"model": params.registry.model, "lag": 0.0, "changes": changes}
         known = ChampionFacts(**unknown | {"metrics": metrics} | champion)
     digests = digest_read_files()
     data = DataFacts(

@@ -81,7 +81,7 @@ class Facts:
         if self.champion is not None:
             changes = None if self.data_changes is None else {"data": self.data_changes}
             lag, is_same = self.champion_lag, self.is_champion
-            known = ChampionFacts("model", "7", "bundle", {}, lag, changes, 0.0, 1, is_same)
+            known = ChampionFacts("model", "7", "bundle", {}, lag, changes, is_same)
             champion = {self.metric.name: self.champion, **self.predicted[1]}
             scores["champion", CHAMPION, "test"] = Scores(champion, {})
         table = ScoreTable(self.metric, scores, self.bound, self.manifest)

@@ -1,4 +1,4 @@
-"""The champion in an evaluation: its predictor, what it was made from, how its answers differ."""
+"""The champion in an evaluation: its predictor, and what it was made from."""
 
 import contextlib
 import tempfile
@@ -7,13 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from plumbline.contract import layout
-from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.errors import PlumblineError, RegistryError
-from plumbline.contract.records import Scores
-from plumbline.contract.task import Columns, Predictor, Task, count_rows
+from plumbline.contract.task import Predictor, Task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.changes import compare_code, compare_params
 from plumbline.evidence.document import FORMAT
@@ -25,8 +21,6 @@ from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.sources.shown_params import hide_secrets_in_values
 from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.manifests import compare_manifests
-
-NUM_ROWS = 500  # asked of both where scores hold no answers: their share to within 4 points
 
 
 @dataclass(frozen=True)
@@ -83,25 +77,6 @@ def require_format(label: str, evidence: Mapping[str, Any]) -> None:
             f"{FORMAT}; name another registry.model in {layout.PARAMS}: `plumbline run` "
             "evaluates again, and makes a first champion there"
         )
-
-
-def measure_disagreement(
-    scores: tuple[Scores, Scores], predictors: tuple[Predictor, Predictor], inputs: Columns
-) -> dict[str, Any]:
-    """Measure on what share of test rows two models differ; both scores are in one order of rows.
-
-    Where the scores hold no answers (`predicted`), both predictors are asked every n-th row, and
-    their answers are compared as the server compares those of a canary.
-    """
-    one, other = (each.per_example.get("predicted") for each in scores)
-    if one is not None and other is not None:
-        num_rows, num_differing = len(one), int(np.sum(np.asarray(one) != np.asarray(other)))
-    else:
-        step = max(1, count_rows(inputs) // NUM_ROWS)
-        rows = {name: list(values[::step]) for name, values in inputs.items()}
-        answers = [predictor.predict(rows) for predictor in predictors]
-        num_rows, num_differing = count_rows(rows), count_differing_rows(*answers)
-    return {"disagreement": num_differing / num_rows, "num_rows": num_rows}
 
 
 def _has_same_metric(evidence: Mapping[str, Any], task: Task[Any]) -> bool:

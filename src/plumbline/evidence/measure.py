@@ -10,9 +10,8 @@ from plumbline.contract.machine import describe_machine
 from plumbline.contract.params import Params
 from plumbline.contract.records import Candidate, Scores, SeedScores
 from plumbline.contract.steps import announce
-from plumbline.contract.task import Columns, Predictor, Task
+from plumbline.contract.task import Columns, Task
 from plumbline.contract.trainings import list_trainings, locate_curve
-from plumbline.evidence.champion import measure_disagreement
 from plumbline.evidence.changes import find_flips
 from plumbline.evidence.choice import Choice, build_candidate, choose, choose_shipped, put_first
 from plumbline.evidence.forms import compare_export, measure_forms, measure_latency
@@ -54,7 +53,7 @@ def measure(subjects: Subjects, task: Task[Params]) -> tuple[Measurements, Exhib
     forms, form_scores = measure_forms(winner, digest, predictor, subjects.inputs, task)
     scores = _list_candidate_scores(candidates) | form_scores | _score_references(subjects, task)
     inputs = task.data.read_inputs(layout.EXAMPLES, "validation")
-    champion, flips = _measure_champion(subjects, winner, predictor, inputs, scores, task)
+    champion, flips = _measure_champion(subjects, winner, inputs, scores, task)
     on_test = [one for (_, _, split), one in scores.items() if split == "test"]
     test_rows = check_rows(subjects.manifest, "test", on_test)
     golden = answer_golden_rows(predictor, subjects.inputs, task)
@@ -178,7 +177,6 @@ def _list_candidate_scores(candidates: Sequence[Candidate]) -> dict[Key, Scores]
 def _measure_champion(
     subjects: Subjects,
     winner: Candidate,
-    predictor: Predictor,
     inputs: Columns,
     scores: dict[Key, Scores],
     task: Task[Params],
@@ -200,7 +198,6 @@ def _measure_champion(
         test = guarded.score_split(task, "test")
         validation = guarded.score_split(task, "validation")
     scores["champion", CHAMPION, "test"] = test
-    differing = measure_disagreement((winner.test, test), (predictor, guarded), subjects.inputs)
     facts = ChampionFacts(
         model=champion.model,
         version=champion.version,
@@ -208,7 +205,6 @@ def _measure_champion(
         metrics=test.metrics,
         lag=champion.lag,
         changes=champion.changes,
-        **differing,
         is_winner=is_winner,
     )
     ids = subjects.manifest.loc[subjects.manifest["split"] == "validation", "id"].tolist()

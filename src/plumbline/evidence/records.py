@@ -44,8 +44,6 @@ class ChampionFacts:
     # By which it is worse than the best champion so far; None where that is not known.
     lag: float | None
     changes: Mapping[str, Any] | None  # None without a record of its making
-    disagreement: float  # share of test rows that the winner answers differently
-    num_rows: int  # of which that is a share
     is_winner: bool = False  # whether the winner is this bundle again
 
 

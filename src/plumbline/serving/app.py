@@ -66,8 +66,8 @@ def create_app(settings: Settings) -> FastAPI:
             yield
             await router.close()
 
-    router = TrafficRouter(settings)
     request_log = RequestLog(settings)
+    router = TrafficRouter(settings, request_log)
     app = FastAPI(
         title="plumbline",
         lifespan=run_lifespan,
@@ -79,7 +79,6 @@ def create_app(settings: Settings) -> FastAPI:
         telemetry=_configure_telemetry(),
     )
     app.state.settings = settings
-    app.state.log = request_log
     for kind in (RequestError, HTTPException, Exception):
         app.add_exception_handler(kind, handle_error)
     add_health_routes(app, router)
@@ -200,10 +199,10 @@ async def _answer(
     *,
     is_version_named: bool = False,
 ) -> Answer:
-    exchange = Exchange(parsed, request.scope[REQUEST_ID])
-    answer = await router.answer(parsed, is_version_named=is_version_named)
+    key = request.headers.get(request.app.state.settings.key_header, "")
+    exchange = Exchange(parsed, request.scope[REQUEST_ID], key)
+    answer = await router.answer(exchange, is_version_named=is_version_named)
     LATENCY.labels(answer.variant).observe(answer.seconds)
-    request.app.state.log.add(exchange, answer)
     return answer
 
 

@@ -1,12 +1,10 @@
-"""A canary: it answers a share of the requests, and the champion answers them too, to compare."""
+"""A canary: it answers the requests of a share of the keys, while the champion is asked too."""
 
 import asyncio
 import logging
-import random
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.errors import (
     AbsentVersionError,
     BundleError,
@@ -17,18 +15,22 @@ from plumbline.contract.errors import (
 )
 from plumbline.registry import journal
 from plumbline.registry.journal import Decision
-from plumbline.registry.reader.verified_cache import VerifiedModelCache
+from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
-from plumbline.serving.disagreement_limit import find_disagreement_limit
-from plumbline.serving.errors import RequestError, describe_error
-from plumbline.serving.inference_request import Columns, InferenceRequest
+from plumbline.serving.errors import describe_error
+from plumbline.serving.exchange import Exchange
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.settings import Settings
 from plumbline.serving.trial import Trial
+from plumbline.statistics.betting import ALPHA
 
-FULL = 429
-AskChampion = Callable[[InferenceRequest, float], Awaitable[Answer]]
 log = logging.getLogger(__name__)
+
+
+def require_other(canary: CachedVersion, champion: CachedVersion) -> None:
+    """Raise ParamsError where the canary is the champion."""
+    if canary.version == champion.version:
+        raise ParamsError(f"--canary {canary.version}: that version is the champion")
 
 
 class CanarySlot:
@@ -38,22 +40,26 @@ class CanarySlot:
         self,
         settings: Settings,
         cache: VerifiedModelCache,
-        ask_champion: AskChampion,
         run_in_background: Callable[[Coroutine[Any, Any, None]], object],
     ) -> None:
         self._settings = settings
         self._cache = cache
-        self._ask_champion = ask_champion
         self._run_in_background = run_in_background
         self._model: LoadedModel | None = None
-        self._trial = Trial(1.0)
+        # A file that tells the other workers that the trial is over.
+        self._end = settings.state / "canary-end" if settings.state else None
+        # Each process judges by its own requests: all together return a sound one by ALPHA.
+        level = ALPHA / (settings.workers * settings.limits.canary_servers)
+        self._trial = Trial(settings.limits.max_disagreement, level)
+        self._salt = ""
         self._due: Decision | None = None  # a return that the journal does not have yet
 
-    def draw(self) -> LoadedModel | None:
-        """Return the canary for its share of the requests; None for all others."""
+    def assign(self, exchange: Exchange) -> LoadedModel | None:
+        """Assign a request by its key; returns the canary if it is to answer."""
         canary = self._settings.trial
-        is_drawn = canary and random.random() < canary.share  # noqa: S311  not for security
-        return self._model if is_drawn else None
+        if canary and self._model and exchange.assign(self._salt, canary.share):
+            return self._model
+        return None
 
     async def start(self, champion: LoadedModel) -> None:
         """Load the canary and begin its trial; one that cannot be used is not in service.
@@ -67,30 +73,34 @@ class CanarySlot:
         try:
             self._claim(canary.version)
             cached = await asyncio.to_thread(self._cache.fetch_version, canary.version)
-            limit = await asyncio.to_thread(
-                find_disagreement_limit, self._settings, cached, champion.cached
-            )
+            require_other(cached, champion.cached)
             model = await LoadedModel.load(cached, self._settings.limits, "canary")
         except Exception as error:  # noqa: BLE001  whatever its code raises
             log.warning("canary: not in service, the champion answers: %s", describe_error(error))
+            self._end_for_all()
         else:
-            self._trial = Trial(limit.share)
+            self._salt = _choose_salt(cached, champion.cached)
             self._model = model
 
-    async def answer(self, canary: LoadedModel, request: InferenceRequest) -> Answer:
-        """Answer with the canary; where it cannot, with the champion, so that no client loses."""
-        timeout_s = self._settings.limits.deadline_s / 2
-        try:
-            columns, seconds = await canary.answer(request, timeout_s)
-        except RequestError as error:
-            answer = await self._ask_champion(request, timeout_s)
-            if error.status != FULL:
-                metrics.COMPARED.labels("canary", "failed").inc(request.num_rows)
-                self._trial.add_failure()
-                self._judge(canary)
-            return answer
-        self._run_in_background(self._compare(canary, request, columns))
-        return Answer(columns, canary.cached, "canary", seconds)
+    def judge(self, exchange: Exchange, answer: Answer, tried: Answer) -> None:
+        """Take the canary out of service if it fails too often, or differs too often.
+
+        Who fails is returned: the journal has it. Who differs may be right, and is not.
+        """
+        num_differing = exchange.compare(answer, tried)
+        if num_differing is None:
+            self._trial.add_failure()
+        else:
+            self._trial.add_answer(exchange.request.num_rows, num_differing)
+        cached, reason, question = tried.cached, self._trial.verdict, self._trial.question
+        if reason and self._model:
+            self.stop(f"{cached.name} version {cached.version} is returned: {reason}")
+            self._due = Decision(
+                cached.name, "return", cached.version, "", cached.bundle, "", reason
+            )
+            self._run_in_background(self.record_return())
+        elif question and self._model:
+            self.stop(f"taken out of service, not returned: {question}")
 
     async def follow_journal(self) -> None:
         """Stop a canary that another worker or server returned, or that may not answer any more.
@@ -100,6 +110,9 @@ class CanarySlot:
         await self.record_return()
         canary = self._model
         if canary is None:
+            return
+        if self._end and self._end.exists():
+            self.stop("taken out of service: another worker did so")
             return
         try:
             await asyncio.to_thread(self._cache.fetch_version, canary.cached.version)
@@ -113,7 +126,8 @@ class CanarySlot:
         canary, self._model = self._model, None
         if canary:
             log.warning("canary: %s", problem)
-            metrics.MODEL_VERSION.remove(canary.cached.name, "canary")
+            metrics.MODEL_VERSION.labels(canary.cached.name, "canary").set(0)
+            self._end_for_all()
             self._run_in_background(canary.close())
 
     async def record_return(self) -> None:
@@ -138,38 +152,29 @@ class CanarySlot:
         if self._model:
             await self._model.close()
 
+    def _end_for_all(self) -> None:
+        """Let the other workers stop it too: a user must not meet it on some of them only."""
+        if self._end:
+            self._end.touch()
+
     def _claim(self, version: str) -> None:
-        """Note that a worker has had the canary: one that ended it would end the next one too."""
-        try:
-            if self._settings.state:
-                (self._settings.state / "canary").touch(exist_ok=False)
-        except FileExistsError:
-            raise ParamsError(
-                f"--canary {version}: a worker had it before; start the server again to try it"
-            ) from None
-
-    async def _compare(
-        self, canary: LoadedModel, request: InferenceRequest, columns: Columns
-    ) -> None:
-        """Ask the champion the same, and count the rows whose answers differ."""
-        try:
-            answer = await self._ask_champion(request, self._settings.limits.deadline_s)
-        except RequestError:
-            return  # the champion is overloaded: nothing can be learned about the canary
-        num_differing = count_differing_rows(answer.columns, columns)
-        metrics.count_compared("canary", request.num_rows, num_differing)
-        self._trial.add_answer(request.num_rows, num_differing)
-        self._judge(canary)
-
-    def _judge(self, canary: LoadedModel) -> None:
-        """Return the canary if it is worse than the champion, unless it was stopped meanwhile."""
-        reason = self._trial.verdict
-        if reason is None or self._model is not canary:
+        """Note that this worker has the canary: one that it ended would end the next one too."""
+        state = self._settings.state
+        for number in range(self._settings.workers):
+            try:
+                if state:
+                    (state / f"canary-{number}").touch(exist_ok=False)
+            except FileExistsError:
+                continue
             return
-        cached = canary.cached
-        self.stop(f"{cached.name} version {cached.version} is returned: {reason}")
-        self._due = Decision(cached.name, "return", cached.version, "", cached.bundle, "", reason)
-        self._run_in_background(self.record_return())
+        raise ParamsError(
+            f"--canary {version}: a worker had it before; start the server again to try it"
+        )
+
+
+def _choose_salt(canary: CachedVersion, champion: CachedVersion) -> str:
+    """Choose what is hashed with a key: the same on every server, another one for each trial."""
+    return f"{champion.bundle} {canary.bundle}"
 
 
 def _append_to_journal(decision: Decision) -> None:

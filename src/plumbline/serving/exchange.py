@@ -1,11 +1,14 @@
-"""A request and the answers to it, as the request log keeps them."""
+"""A request: the side to which it is assigned, and what is logged of the answers to it."""
 
+import hashlib
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from plumbline.contract.answers import count_differing_rows
+from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
 
@@ -15,14 +18,41 @@ Row = dict[str, Any]
 
 @dataclass
 class Exchange:
-    """A request, when it came, and to which side its key was assigned if a canary is on trial."""
+    """A request, when it came, and to which side it is assigned while a canary is on trial."""
 
     request: InferenceRequest
     request_id: str
+    client_key: str = ""  # of the user or session, as the client sent it
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
     assigned: str | None = None
-    share: float | None = None  # of the keys, that the canary has
-    key: str | None = None
+    share: float | None = None  # of all keys, that the canary has
+    key: str | None = None  # a digest of `client_key`
+
+    def assign(self, salt: str, share: float) -> bool:
+        """Assign it to the canary or the champion; returns whether to the canary.
+
+        The same key and salt give the same side, on every server; a request without a key is
+        assigned by its id. Whoever has a side at a small share keeps it at a larger one.
+        """
+        text = f"{salt} {self.client_key or self.request_id}"
+        digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        is_tried = int(digest, 16) < share * 16**16
+        self.assigned = "canary" if is_tried else "champion"
+        self.share = share
+        self.key = digest if self.client_key else None
+        return is_tried
+
+    def compare(self, answer: Answer, tried: Answer) -> int | None:
+        """Count the rows on which a tried version differs, None if it gave no answer."""
+        num_rows = self.request.num_rows
+        count = metrics.COMPARED.labels
+        if not tried.columns:
+            count(tried.variant, "failed").inc(num_rows)
+            return None
+        num_differing = count_differing_rows(answer.columns, tried.columns)
+        count(tried.variant, "differs").inc(num_differing)
+        count(tried.variant, "same").inc(num_rows - num_differing)
+        return num_differing
 
     def make_rows(self, answers: tuple[Answer, ...]) -> Iterator[list[Row]]:
         """Make what is logged of each row: a row for each answer, of which the first was shown.

@@ -14,13 +14,16 @@ from plumbline.registry.reader.loading import ask_predictor, load_predictor
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.serving import metrics
 from plumbline.serving.batching import Batcher
+from plumbline.serving.errors import RequestError
 from plumbline.serving.inference_request import Columns, InferenceRequest
 from plumbline.serving.settings import Limits
+
+FULL = 429
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, and the version that gave it as `variant` (champion or canary)."""
+    """An answer, and the version that gave it as `variant`; without columns it gave none."""
 
     columns: Columns
     cached: CachedVersion
@@ -31,8 +34,11 @@ class Answer:
 class LoadedModel:
     """A version in memory that answers requests in batches. Close it when it is not needed."""
 
-    def __init__(self, cached: CachedVersion, predictor: Predictor, limits: Limits) -> None:
+    def __init__(
+        self, cached: CachedVersion, predictor: Predictor, limits: Limits, variant: str
+    ) -> None:
         self.cached = cached
+        self._variant = variant
         self.signature: Signature = bundle.read_signature(cached.folder)
         # What the files call its inputs that it learned from.
         self.own_columns: dict[str, str] = bundle.read_source(cached.folder).get("columns", {})
@@ -45,7 +51,8 @@ class LoadedModel:
 
         Raises BundleError if it does not answer its golden rows as it did when it was evaluated.
         """
-        model = cls(cached, await asyncio.to_thread(_load_checked_predictor, cached), limits)
+        predictor = await asyncio.to_thread(_load_checked_predictor, cached)
+        model = cls(cached, predictor, limits, variant)
         metrics.MODEL_VERSION.labels(cached.name, variant).set(int(cached.version))
         return model
 
@@ -54,11 +61,18 @@ class LoadedModel:
         """Whether a new request would be refused because the queue is full."""
         return self._batcher.is_full
 
-    async def answer(self, request: InferenceRequest, timeout_s: float) -> tuple[Columns, float]:
-        """Return the answers and the seconds they took, queue included. Raises RequestError."""
+    async def answer(self, request: InferenceRequest, timeout_s: float) -> Answer:
+        """Return the answer, with the seconds it took, queue included. Raises RequestError."""
         start = time.perf_counter()
-        answers = await self._batcher.answer(request, timeout_s)
-        return answers, time.perf_counter() - start
+        columns = await self._batcher.answer(request, timeout_s)
+        return Answer(columns, self.cached, self._variant, time.perf_counter() - start)
+
+    async def try_answer(self, request: InferenceRequest, timeout_s: float) -> Answer | None:
+        """Return the answer, one without columns if it fails, None if its queue is full."""
+        try:
+            return await self.answer(request, timeout_s)
+        except RequestError as error:
+            return None if error.status == FULL else Answer({}, self.cached, self._variant, 0.0)
 
     async def close(self) -> None:
         """Answer what is queued, then stop."""

@@ -10,6 +10,8 @@ from plumbline.serving.exchange import Row
 from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 
 STAMP = "%Y%m%dT%H%M%S"
+TEXTS = ("request_id", "model", "version", "bundle", "side", "assigned", "key")
+NUMBERS = ("ms", "draw", "share")
 INT64 = range(-(2**63), 2**63)
 
 
@@ -27,22 +29,9 @@ def encode_rows(rows: list[Row], about: dict[str, Any]) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # The same in each file, also where a column is null in all rows of one.
-    types = {
-        "at": pa.timestamp("us", "UTC"),
-        "request_id": pa.string(),
-        "model": pa.string(),
-        "version": pa.string(),
-        "bundle": pa.string(),
-        "side": pa.string(),
-        "shown": pa.bool_(),
-        "ms": pa.float64(),
-        "assigned": pa.string(),
-        "share": pa.float64(),
-        "key": pa.string(),
-        "row": pa.int32(),
-        "draw": pa.float64(),
-    }
+    # The same in each file, also where a column is null in all of its rows.
+    types = dict.fromkeys(TEXTS, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
+    types |= {"at": pa.timestamp("us", "UTC"), "row": pa.int32(), "shown": pa.bool_()}
     names = dict.fromkeys(name for row in rows for name in row) or types
     columns = {name: pa.array(_gather_column(rows, name), types.get(name)) for name in names}
     table = pa.table(columns).replace_schema_metadata({"plumbline": json.dumps(about)})

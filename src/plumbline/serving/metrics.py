@@ -33,7 +33,7 @@ QUEUE_SECONDS = Histogram(
 SWAPS = Counter("plumbline_swaps", "Attempts to follow the registry.", ["outcome"])
 MODEL_VERSION = Gauge(
     "plumbline_model_version",
-    "The version that answers.",
+    "The version that answers; 0: none any more.",
     ["name", "side"],
     multiprocess_mode="mostrecent",
 )
@@ -49,12 +49,6 @@ LOGGED_ROWS = Counter("plumbline_logged_rows", "Rows written to the request log.
 LOST_LOG_ROWS = Counter(
     "plumbline_lost_log_rows", "Rows of the sample that are not in the request log.", ["reason"]
 )
-
-
-def count_compared(variant: str, num_rows: int, num_differing: int) -> None:
-    """Count rows that champion and `variant` (canary or shadow) both answered."""
-    COMPARED.labels(variant, "differs").inc(num_differing)
-    COMPARED.labels(variant, "same").inc(num_rows - num_differing)
 
 
 def render_metrics() -> bytes:

@@ -67,15 +67,16 @@ class RequestLog:
             self._wake.set()
             thread.join()
 
-    def add(self, exchange: Exchange, *answers: Answer) -> None:
-        """Add an exchange if it is in the sample and there is room; the first answer was shown.
+    def add(self, exchange: Exchange, shown: Answer, other: Answer | None = None) -> None:
+        """Add an exchange if it is in the sample and there is room.
 
-        An answer without columns is that of a version that gave none. While a canary or a shadow
-        is on trial, its exchanges and those of the other side are all in the sample.
+        `other` is what the other side answered, if it was asked. Such pairs, and what is assigned
+        to a side while a canary is on trial, are all in the sample.
         """
         if self._folder is None:
             return
-        is_tried = exchange.assigned or len(answers) > 1
+        answers = (shown, other) if other else (shown,)
+        is_tried = exchange.assigned or other
         if not is_tried and DICE.random() >= self._limits.log_share:
             return
         num_rows = exchange.request.num_rows

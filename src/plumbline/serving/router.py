@@ -5,7 +5,6 @@ import logging
 from collections.abc import Coroutine
 from typing import Any
 
-from plumbline.contract.answers import count_differing_rows
 from plumbline.contract.errors import (
     AbsentVersionError,
     JournalIntegrityError,
@@ -15,9 +14,10 @@ from plumbline.contract.errors import (
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import CanarySlot
-from plumbline.serving.errors import RequestError, describe_error
-from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.errors import describe_error
+from plumbline.serving.exchange import Exchange
 from plumbline.serving.loaded_model import Answer, LoadedModel
+from plumbline.serving.request_log import RequestLog
 from plumbline.serving.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -26,15 +26,15 @@ log = logging.getLogger(__name__)
 class TrafficRouter:
     """All loaded versions of one model; sends each request to one or more of them."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, request_log: RequestLog) -> None:
         self._settings = settings
+        self._log = request_log
         self._cache = VerifiedModelCache(settings.model, settings.cache)
         self._champion: LoadedModel | None = None
-        self._canary = CanarySlot(
-            settings, self._cache, self._ask_champion, self._run_in_background
-        )
+        self._canary = CanarySlot(settings, self._cache, self._run_in_background)
         self._shadow: LoadedModel | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self._follower: asyncio.Task[None] | None = None
         self.problem: str | None = None  # why the version that the registry names is not served
 
     @property
@@ -55,48 +55,60 @@ class TrafficRouter:
             self._shadow = await self._load_shadow(self._settings.shadow)
         await self._canary.start(self._champion)
         log.info("%s is serving", self._name_champion())
-        self._run_in_background(self._follow_registry())
+        self._follower = self._run_in_background(self._follow_registry())
 
-    async def answer(self, request: InferenceRequest, *, is_version_named: bool) -> Answer:
-        """Ask the champion or, for its share of the requests, the canary. Raises RequestError.
+    async def answer(self, exchange: Exchange, *, is_version_named: bool) -> Answer:
+        """Ask the champion, or the canary if the request is assigned to it. Raises RequestError.
 
-        A client that named the champion's version is answered by the champion alone.
+        A client that named the champion's version is answered by the champion alone. Where the
+        canary does not answer, the champion does, so that no client loses.
         """
-        canary = None if is_version_named else self._canary.draw()
-        if canary:
-            return await self._canary.answer(canary, request)
+        canary = None if is_version_named else self._canary.assign(exchange)
         deadline_s = self._settings.limits.deadline_s
-        answer = await self._ask_champion(request, deadline_s)
-        if self._shadow and not self._shadow.is_full:
-            self._run_in_background(self._compare_shadow(self._shadow, request, answer))
+        if canary is None:
+            answer = await self.champion.answer(exchange.request, deadline_s)
+            if self._shadow and not self._shadow.is_full:
+                self._run_in_background(self._compare_shadow(self._shadow, exchange, answer))
+            else:
+                self._log.add(exchange, answer)
+            return answer
+        tried = await canary.try_answer(exchange.request, deadline_s / 2)
+        if tried and tried.columns:
+            self._run_in_background(self._compare_canary(exchange, tried))
+            return tried
+        answer = await self.champion.answer(exchange.request, deadline_s / 2)
+        self._log.add(exchange, answer, tried)
+        if tried:
+            self._canary.judge(exchange, answer, tried)
         return answer
 
     async def close(self) -> None:
         """Answer what is queued, record a return that is due in the journal, then stop."""
-        for task in self._tasks:
-            task.cancel()
+        if self._follower:
+            self._follower.cancel()
+        while self._tasks:
+            await asyncio.wait(self._tasks)
         await self._canary.close()
         for model in (self._champion, self._shadow):
             if model:
                 await model.close()
 
-    async def _ask_champion(self, request: InferenceRequest, timeout_s: float) -> Answer:
-        """Ask the present champion: it may have been replaced since the request came."""
-        champion = self.champion
-        columns, seconds = await champion.answer(request, timeout_s)
-        return Answer(columns, champion.cached, "champion", seconds)
-
     async def _compare_shadow(
-        self, shadow: LoadedModel, request: InferenceRequest, answer: Answer
+        self, shadow: LoadedModel, exchange: Exchange, answer: Answer
     ) -> None:
-        """Ask the shadow the same, and count the rows whose answers differ."""
-        try:
-            columns, _ = await shadow.answer(request, self._settings.limits.deadline_s)
-        except RequestError:
-            metrics.COMPARED.labels("shadow", "failed").inc(request.num_rows)
-            return
-        num_differing = count_differing_rows(answer.columns, columns)
-        metrics.count_compared("shadow", request.num_rows, num_differing)
+        """Ask the shadow the same, and log both answers."""
+        tried = await shadow.try_answer(exchange.request, self._settings.limits.deadline_s)
+        self._log.add(exchange, answer, tried)
+        if tried:
+            exchange.compare(answer, tried)
+
+    async def _compare_canary(self, exchange: Exchange, tried: Answer) -> None:
+        """Ask the champion what the canary answered, log both, and judge the canary."""
+        deadline_s = self._settings.limits.deadline_s
+        answer = await self.champion.try_answer(exchange.request, deadline_s)
+        self._log.add(exchange, tried, answer)
+        if answer and answer.columns:
+            self._canary.judge(exchange, answer, tried)
 
     async def _load_or_fall_back(self) -> LoadedModel:
         """Load what the registry names; if that cannot be opened, the one that served last.

@@ -20,7 +20,7 @@ from plumbline.contract.errors import PlumblineError
 from plumbline.contract.extensions import load_extensions
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.serving import log_format, request_log
-from plumbline.serving.disagreement_limit import find_disagreement_limit
+from plumbline.serving.canary import require_other
 from plumbline.serving.settings import Settings
 from plumbline.sources.request_folder import RequestFolder
 
@@ -78,21 +78,14 @@ def _fetch_versions(settings: Settings) -> None:
     champion = cache.fetch_latest_or_kept()
     if settings.shadow:
         cache.fetch_version(settings.shadow)
-    limit = None
     if settings.trial:
-        canary = cache.fetch_version(settings.trial.version)
-        limit = find_disagreement_limit(settings, canary, champion)
+        require_other(cache.fetch_version(settings.trial.version), champion)
     for routes in load_extensions("plumbline.routes"):
         routes.check(settings, champion)
     typer.echo(
         f"{champion.name} version {champion.version} ({champion.bundle[:12]}) at "
         f"http://{settings.host}:{settings.port}; Ctrl-C stops it"
     )
-    if limit:
-        typer.echo(
-            f"canary: it may differ from the champion on {limit.share:.1%} of the rows "
-            f"({limit.reason})"
-        )
 
 
 def _make_config(settings: Settings) -> uvicorn.Config:

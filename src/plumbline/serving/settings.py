@@ -33,7 +33,8 @@ class Limits:
     log_share: float = 1.0  # of the requests
     log_days: float = 30.0  # that files of a local log are kept
     log_mb: float = 2000.0  # of a local log; beyond it the oldest files go earlier
-    max_disagreement: float = 0.0  # share of the canary's rows; 0: as its evidence says
+    max_disagreement: float = 0.3  # share of the canary's rows; then it is out of service
+    canary_servers: int = 1  # that have the canary: each judges at the level divided by these
 
 
 @dataclass(frozen=True)
@@ -80,14 +81,22 @@ class Settings:
         str,
         typer.Option(
             help="VERSION=SHARE, such as 7=5%: this version answers that share of the "
-            "requests, until it does worse than the champion.",
+            "requests, until it fails or differs too often.",
             show_default="no canary",
+        ),
+    ] = ""
+    key_header: Annotated[
+        str,
+        typer.Option(
+            help="A header, such as x-user-id: with --canary, requests with the same value get "
+            "the same version.",
+            show_default="each request by its own id",
         ),
     ] = ""
     shadow: Annotated[
         str,
         typer.Option(
-            help="A version that also gets every request; its answers are only compared.",
+            help="A version that also gets every request; its answers are only logged.",
             show_default="no shadow",
         ),
     ] = ""
@@ -133,8 +142,8 @@ class Settings:
     state: Path | None = None  # a folder that the workers share while the server runs
 
     def __post_init__(self) -> None:
-        if self.trial and self.workers > 1:
-            raise ParamsError("--canary: only one process can compare the answers; use --workers 1")
+        if self.key_header and not re.fullmatch(r"[A-Za-z0-9-]+", self.key_header):
+            raise ParamsError(f"--key-header {self.key_header!r}: expected a header's name")
         if self.token is None and not self.is_loopback:
             raise ParamsError(
                 f"--host {self.host}: anybody could send requests; add --token-file, or use "

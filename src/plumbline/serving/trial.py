@@ -6,9 +6,9 @@ from plumbline.statistics.betting import ALPHA, ShareTest
 class Trial:
     """Two tests on the same requests, each at half of the level (Bonferroni)."""
 
-    def __init__(self, max_disagreement: float) -> None:
-        self.failures = ShareTest(0.001, 0.019, ALPHA / 2)
-        self.rows = ShareTest(max_disagreement, 0.15, ALPHA / 2)
+    def __init__(self, max_disagreement: float, alpha: float = ALPHA) -> None:
+        self.failures = ShareTest(0.001, 0.019, alpha / 2)
+        self.rows = ShareTest(max_disagreement, 0.15, alpha / 2)
 
     def add_failure(self) -> None:
         """Count one request that the canary failed to answer."""
@@ -21,9 +21,14 @@ class Trial:
 
     @property
     def verdict(self) -> str | None:
-        """Why the canary is taken out of service, or None."""
+        """Why the canary is worse than the champion, or None."""
         if self.failures.failed:
             return f"failures: {self.failures.num_bad} of {self.failures.num_events} requests"
+        return None
+
+    @property
+    def question(self) -> str | None:
+        """Why a person has to look which of the two is right, or None."""
         if self.rows.failed:
             return (
                 f"answers that differ from the champion's: {self.rows.num_bad} of "

@@ -53,7 +53,7 @@ def register_lines(folder: Path) -> None:
         first, *others = SLOPES.values()
         digest = leave_line(params, task, first)
         run_tracked("register", params, task)
-        measured = {"version": "1", "bundle": digest, "disagreement": 0.0, "num_rows": 1000}
+        measured = {"version": "1", "bundle": digest}
         moody = replace(task, predictor=Path(__file__).with_name("moody.py"), faulty={})
         for slope, other in (*((slope, task) for slope in others), (2.0, moody)):
             leave_line(params, other, slope, measured)

@@ -1,0 +1,100 @@
+"""What the request log holds of a canary and a shadow: pairs, whole, and sides that stay."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from tests.support.serving.lines import MOODY, Lines, Server, serving
+from tests.support.serving.moody import GO_FILE, REJECTS, WAITS
+
+KEYED = ("--key-header", "x-user-id")
+THINNED = ("--limit", "log_share=0.000001")
+Rows = list[dict[str, Any]]
+
+
+def read_pairs(folder: Path) -> dict[tuple[str, int], Rows]:
+    """The logged rows by request and row; both halves of a pair are in one file."""
+    pairs: dict[tuple[str, int], Rows] = defaultdict(list)
+    for file in sorted(folder.iterdir()):
+        rows = pq.read_table(file).to_pylist()
+        assert not pairs.keys() & {(row["request_id"], row["row"]) for row in rows}
+        for row in rows:
+            pairs[row["request_id"], row["row"]].append(row)
+    return pairs
+
+
+def ask_users(server: Server, num_users: int) -> dict[str, str]:
+    """The version that answers each user."""
+    users = [f"user-{number}" for number in range(num_users)]
+    answers = {user: server.predict(1.0, 2.0, X_User_Id=user) for user in users}
+    return {user: headers["x-plumbline-version"] for user, (_, headers, _) in answers.items()}
+
+
+def test_both_answers_to_a_row_are_logged_whatever_the_share(lines: Lines, tmp_path: Path) -> None:
+    options = ("--canary", "3=50%", "--shadow", "2", "--log-folder", str(tmp_path))
+    with serving(lines, *options, *KEYED, *THINNED) as server:
+        versions = ask_users(server, 20)
+        server.ask(
+            "POST",
+            "/v2/models/line/versions/1/infer",
+            '{"inputs": [{"name": "x", "shape": [1], "datatype": "FP64", "data": [1.0]}]}',
+            X_Request_Id="outside",
+        )
+        assert server.stop() == 0
+    assert set(versions.values()) == {"1", "3"}
+    pairs = read_pairs(tmp_path)
+    assert len(pairs) == 2 * len(versions) + 1  # the shadow was asked that named version 1, too
+    outside = pairs.pop(("outside", 0))
+    assert [(row["assigned"], row["share"], row["key"]) for row in outside] == [(None,) * 3] * 2
+    for (_, number), (shown, other) in pairs.items():
+        assert (shown["shown"], other["shown"]) == (True, False)
+        sides = (shown["side"], other["side"])
+        assert sides in [("canary", "champion"), ("champion", "shadow")]
+        assert shown["assigned"] == other["assigned"] == sides[0]
+        assert shown["share"] == 0.5
+        assert len(shown["key"]) == 16
+        assert number == shown["row"] == other["row"]
+        assert shown["input.x"] == other["input.x"] == number + 1.0
+        assert None not in (shown["output.y"], other["output.y"])
+        for name in ("at", "draw", "share", "key"):
+            assert shown[name] == other[name]
+
+
+@pytest.mark.parametrize("asked", [REJECTS, WAITS])
+def test_a_canary_that_gives_no_answer_has_a_row_and_keeps_its_side(
+    lines: Lines, tmp_path: Path, asked: float
+) -> None:
+    """As answered the champion gets what the canary fails: by assignment it does not."""
+    (lines.path / GO_FILE).unlink(missing_ok=True)
+    options = ("--canary", f"{MOODY}=50%", "--log-folder", str(tmp_path))
+    with serving(lines, *options) as server:
+        while not server.metric('plumbline_compared_total{outcome="failed"'):
+            status, headers, _ = server.predict(asked)
+            assert (status, headers["x-plumbline-side"]) == (200, "champion")
+        (lines.path / GO_FILE).touch()
+        assert server.stop() == 0
+    ((shown, other),) = [rows for rows in read_pairs(tmp_path).values() if len(rows) == 2]
+    assert (shown["side"], shown["shown"], shown["assigned"]) == ("champion", True, "canary")
+    assert (other["side"], other["shown"], other["assigned"]) == ("canary", False, "canary")
+    assert shown["output.y"] == 2 * asked + 1
+    assert (other["output.y"], other["ms"]) == (None, None)
+
+
+def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) -> None:
+    small, large = ("--canary", "3=20%", *KEYED), ("--canary", "3=50%", *KEYED)
+    with serving(lines, *small) as server:
+        first = ask_users(server, 60)
+        assert ask_users(server, 60) == first
+    with serving(lines, *small, "--workers", "2") as one, serving(lines, *small) as other:
+        assert ask_users(one, 60) == ask_users(other, 60) == first
+    with serving(lines, *large) as server:
+        later = ask_users(server, 60)
+    assert {user for user, version in first.items() if version == "3"} < {
+        user for user, version in later.items() if version == "3"
+    }
+    without_key = ("--canary", "3=20%")
+    with serving(lines, *without_key) as server:
+        answers = [server.predict(1.0, X_Request_Id="retry") for _ in range(5)]
+        assert len({headers["x-plumbline-version"] for _, headers, _ in answers}) == 1
