@@ -237,7 +237,7 @@ def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:
     )
 
     from plumbline.contract.loading import load_params
-    from plumbline.tasks.text_classification.models import weights
+    from plumbline.encoders import weights
     from plumbline.training.hardware import choose_device
 
     device = choose_device(load_params(ROOT / "params.yaml").training.device)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
+from plumbline.encoders.tokenizer import train_tokenizer
 
 WORDS = [f"{word} {number}" for word in ("parcel", "invoice", "password") for number in range(20)]
 NUM_POSITIONS = 64

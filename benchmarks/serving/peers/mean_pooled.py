@@ -30,7 +30,7 @@ def build_pipeline(bundle, **options):
     from safetensors.torch import load_file
     from transformers import AutoConfig, PreTrainedTokenizerFast, pipeline
 
-    from plumbline.tasks.text_classification.models import weights
+    from plumbline.encoders import weights
 
     classes = json.loads((bundle / "config.json").read_text(encoding="utf-8"))["classes"]
     source = weights.find_weights(PRETRAINED, None)

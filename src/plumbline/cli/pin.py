@@ -31,7 +31,7 @@ def pin_weights(
     Comments stay. `dvc repro` checks the SHA-256 before it trains.
     """
     from plumbline.contract.loading import load_params
-    from plumbline.tasks.text_classification.models.weights import find_pin
+    from plumbline.encoders.weights import find_pin
     from plumbline.tuning.params_edit import edit_candidate
 
     name = _choose_candidate(layout.PARAMS, candidate)

@@ -7,7 +7,7 @@ from plumbline.process.files import digest_path, list_files
 
 PACKAGE = Path(__file__).parents[1]
 # Besides the loop: schedules, examples, and how a form or a threshold is chosen.
-ROOMS = ("contract", "process", "sources", "statistics", "tables", "training")
+ROOMS = ("contract", "encoders", "process", "sources", "statistics", "tables", "training")
 
 
 def digest_code(task: str) -> list[str]:

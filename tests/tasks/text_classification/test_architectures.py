@@ -11,15 +11,16 @@ from tests.support.tiny_models import NUM_POSITIONS, write_model
 
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError, TrainingError
-from plumbline.process.files import read_json
-from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.models import build_learner, compare_export, weights
-from plumbline.tasks.text_classification.models.architectures import (
+from plumbline.encoders import weights
+from plumbline.encoders.architectures import (
     SUPPORTED,
     check_architecture,
     check_files,
     get_max_tokens,
 )
+from plumbline.process.files import read_json
+from plumbline.tasks.text_classification.data import read_split
+from plumbline.tasks.text_classification.models import build_learner, compare_export
 from plumbline.tasks.text_classification.params import PretrainedConfig, TextParams
 from plumbline.tasks.text_classification.predictor import load
 from plumbline.tasks.text_classification.scoring.answers import collect_answers

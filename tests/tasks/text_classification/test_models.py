@@ -24,19 +24,16 @@ from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.loading import load_params
+from plumbline.encoders import weights
+from plumbline.encoders.layers import ByteDropout, UsedEmbedding, use_cheap_layers
+from plumbline.encoders.tokenizer import train_tokenizer
 from plumbline.process.files import digest_path, read_json
 from plumbline.tables.split_files import write_split
 from plumbline.tasks.text_classification.data import read_split
-from plumbline.tasks.text_classification.models import build_learner, weights
+from plumbline.tasks.text_classification.models import build_learner
 from plumbline.tasks.text_classification.models.designs import weigh_classes
 from plumbline.tasks.text_classification.models.export import fit_temperature
-from plumbline.tasks.text_classification.models.layers import (
-    ByteDropout,
-    UsedEmbedding,
-    use_cheap_layers,
-)
 from plumbline.tasks.text_classification.models.texts import LabelledTexts, TrainingTexts
-from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline.training import fitting
 from plumbline.training.checkpoint_folders import remove_checkpoints

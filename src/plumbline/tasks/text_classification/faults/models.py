@@ -38,7 +38,7 @@ def plant_shifted_int8(site: FaultSite) -> None:
     """Serve an int8 form in which every row of a table is that of its neighbour."""
     import onnx
 
-    from plumbline.tasks.text_classification.models.forms import write_int8_form
+    from plumbline.encoders.graphs import write_int8_form
 
     folder = layout.locate_bundle(site.candidate)
     write_int8_form(onnx.load(folder / GRAPH), folder / INT8_GRAPH)

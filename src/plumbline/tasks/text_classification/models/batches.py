@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from torch.utils.data import DataLoader, Sampler
 
-from plumbline.tasks.text_classification.models.encoded_texts import Batch, EncodedTexts
+from plumbline.encoders.halves import Batch
+from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
 
 VALIDATION_BATCH = 128
 

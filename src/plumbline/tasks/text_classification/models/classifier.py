@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.nn import functional
 
+from plumbline.encoders.halves import Batch, compute_in_halves
 from plumbline.process import ranks
-from plumbline.tasks.text_classification.models.encoded_texts import Batch
-from plumbline.tasks.text_classification.models.halves import compute_in_halves
 
 if TYPE_CHECKING:
     from plumbline.tasks.text_classification.models.designs import ModelDesign

@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from plumbline.encoders.halves import Batch
 from plumbline.tasks.text_classification.data.label_sets import mark_labels, split_labels
 from plumbline.tasks.text_classification.models.texts import LabelledTexts
 from plumbline.tasks.text_classification.predictor import EncodedText
 
-Batch = dict[str, torch.Tensor]
 Part = tuple[list[EncodedText], np.ndarray]  # some texts, and their targets
 
 

@@ -11,26 +11,25 @@ import torch
 
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.learning_rate import decay_linearly
-from plumbline.tasks.text_classification.models import weights
-from plumbline.tasks.text_classification.models.architectures import get_max_tokens
-from plumbline.tasks.text_classification.models.designs import ModelDesign, weigh_classes
-from plumbline.tasks.text_classification.models.layers import (
+from plumbline.encoders import weights
+from plumbline.encoders.architectures import describe_architecture, get_max_tokens
+from plumbline.encoders.layers import (
     UsedEmbedding,
     freeze_lower_layers,
+    pool_by_mean,
     use_cheap_layers,
     use_full_embedding,
 )
+from plumbline.encoders.tokenizer import read_tokenizer, train_tokenizer
+from plumbline.tasks.text_classification.models.designs import ModelDesign, weigh_classes
 from plumbline.tasks.text_classification.models.reading import TokenTexts, tokenize_texts
 from plumbline.tasks.text_classification.models.texts import TrainingTexts
-from plumbline.tasks.text_classification.models.tokenizer import read_tokenizer, train_tokenizer
 from plumbline.tasks.text_classification.params import (
     EncoderConfig,
     LoraSettings,
     PretrainedConfig,
     TransformerConfig,
 )
-
-UNKEPT = ("auto_map", "code_revision", "dtype", "torch_dtype", "transformers_version")
 
 
 class MeanPooledClassifier(torch.nn.Module):
@@ -44,8 +43,7 @@ class MeanPooledClassifier(torch.nn.Module):
     def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
         """Logits (rows, classes) from ids and mask (rows, tokens)."""
         states = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        mask = attention_mask.unsqueeze(2).float()
-        logits: torch.Tensor = self.head((states * mask).sum(1) / mask.sum(1))
+        logits: torch.Tensor = self.head(pool_by_mean(states, attention_mask))
         return logits
 
 
@@ -106,29 +104,6 @@ def build_body(config: TransformerConfig, num_words: int) -> Any:
         max_position_embeddings=config.max_tokens,
     )
     return BertModel(bert_config, add_pooling_layer=False)
-
-
-def rebuild_body(architecture: dict[str, Any]) -> Any:
-    """Build the encoder that `describe_architecture` described, with random weights."""
-    from transformers import AutoConfig, AutoModel
-
-    encoder = AutoModel.from_config(AutoConfig.for_model(**architecture))
-    if getattr(encoder, "pooler", None) is not None:
-        encoder.pooler = None
-    return encoder
-
-
-def describe_architecture(encoder: Any) -> dict[str, Any]:
-    """Describe the shape of `encoder` as its library does; names of code and versions are left out.
-
-    The bundle keeps it, so that the weights can be answered with where the pretrained ones are not.
-    """
-    kept = {}
-    for name, value in encoder.config.to_dict().items():
-        is_plain = value is None or isinstance(value, str | int | float | list | dict)
-        if is_plain and not name.startswith("_") and name not in UNKEPT:
-            kept[name] = value
-    return kept
 
 
 def _add_lora(encoder: Any, lora: LoraSettings) -> Any:

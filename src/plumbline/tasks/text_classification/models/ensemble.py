@@ -18,9 +18,9 @@ import torch
 from torch.nn import functional
 
 from plumbline.contract.records import Learner
+from plumbline.encoders.halves import Batch
 from plumbline.tasks.text_classification.models.classifier import TextClassifier
 from plumbline.tasks.text_classification.models.designs import ModelDesign, build_trainable
-from plumbline.tasks.text_classification.models.encoded_texts import Batch
 from plumbline.tasks.text_classification.models.export import export_model
 from plumbline.tasks.text_classification.models.forms import FormPolicy
 from plumbline.tasks.text_classification.models.linear import INPUT_NAMES, build_linear_graph

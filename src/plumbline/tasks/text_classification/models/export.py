@@ -1,7 +1,5 @@
 """Writes what the predictor needs: safetensors, an ONNX graph for each form, and config.json."""
 
-import logging
-import warnings
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,6 +10,7 @@ from safetensors.torch import save_file
 
 from plumbline.contract.errors import TrainingError
 from plumbline.contract.params import TRAINED_FORM
+from plumbline.encoders.graphs import export_graph
 from plumbline.process.files import write_json
 from plumbline.statistics.selection import choose_threshold
 from plumbline.tasks.text_classification.models.batches import TextDataModule
@@ -30,7 +29,6 @@ from plumbline.tasks.text_classification.models.logits import (
 
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
-OPSET = 20
 NUM_TRIED = 256  # rows that the model and its graph answer
 TOLERANCE = 1e-4  # of logits, which are of the order of 1 to 10
 ABOVE_ALL_SCORES = 2.0  # a threshold that no probability reaches
@@ -78,7 +76,7 @@ def derive_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
 
     Equal weights give an equal graph. A linear model writes its own.
     """
-    build_graph = getattr(model, "build_graph", partial(_export_graph, model, rows))
+    build_graph = getattr(model, "build_graph", partial(_export_model, model, rows))
     return build_graph()
 
 
@@ -136,41 +134,11 @@ def _choose_threshold(policy: FormPolicy, confidence: np.ndarray, hits: np.ndarr
     return selection.threshold if selection else ABOVE_ALL_SCORES
 
 
-def _export_graph(model: torch.nn.Module, rows: EncodedTexts) -> Any:
-    """Return the graph of `model`, as an onnx.ModelProto."""
+def _export_model(model: torch.nn.Module, rows: EncodedTexts) -> Any:
+    """Return the graph of `model`, traced on the two longest of `rows`."""
     longest = list(map(int, np.argsort(rows.lengths)[-2:]))
     batch = rows.__getitems__(longest)
-    num_rows = torch.export.Dim("rows", min=1)
-    num_tokens = torch.export.Dim("tokens", min=1)
-    # The exporter reports that torchvision is missing, which no text model uses.
-    logging.getLogger("torch.onnx").setLevel(logging.ERROR)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the exporter's own deprecations
-        program: Any = torch.onnx.export(
-            model,
-            kwargs={name: batch[name] for name in rows.names},
-            dynamo=True,
-            dynamic_shapes={name: {0: num_rows, 1: num_tokens} for name in rows.names},
-            input_names=list(rows.names),
-            output_names=["logits"],
-            opset_version=OPSET,
-            verbose=False,
-            optimize=True,
-        )
-    graph = program.model_proto  # this property makes a new copy at each access
-    _remove_paths(graph)
-    del graph.graph.value_info[:]  # ONNX Runtime computes the shapes itself
-    return graph
-
-
-def _remove_paths(model: Any) -> None:
-    """Remove what names source files, so that the digest is the model's."""
-    parts = [model]
-    for part in [model.graph, *model.functions]:
-        parts += [part, *part.node]
-    for part in [*parts, *model.graph.input, *model.graph.output]:
-        del part.metadata_props[:]
-        part.doc_string = ""
+    return export_graph(model, {name: batch[name] for name in rows.names}, "logits")
 
 
 def _check_logits(logits: np.ndarray, expected: np.ndarray) -> None:

@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from plumbline.tasks.text_classification.models.encoded_texts import EncodedTexts
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
-# As shares of the largest number of a table, and of the temperature: another machine gives other
-# last digits of constants that are folded, and of logits.
-ROUNDING, TEMPERATURE_ROUNDING = 1e-6, 0.02
+TEMPERATURE_ROUNDING = 0.02  # as a share: another machine gives other last digits of logits
 
 
 def compare_export(
@@ -43,8 +41,8 @@ def compare_export(
         return []
     import onnx
 
+    from plumbline.encoders.graphs import INT8, compare_graphs, write_int8_form
     from plumbline.tasks.text_classification.models.export import derive_graph
-    from plumbline.tasks.text_classification.models.forms import INT8, write_int8_form
 
     rows = _read_validation(folder, settings)
     graphs = {form: onnx.load(folder / name) for form, name in settings["forms"].items()}
@@ -54,7 +52,7 @@ def compare_export(
             path = Path(private) / "model.onnx"
             write_int8_form(graphs[TRAINED_FORM], path)
             derived[INT8] = onnx.load(path)
-    differences = [_compare_graphs(form, graphs[form], derived[form]) for form in derived]
+    differences = [compare_graphs(form, graphs[form], derived[form]) for form in derived]
     beyond = abs(settings["max_chars"] - params.data.policies.max_chars)
     differences.append(ExportDifference("max_chars", beyond, 0, 0))
     return [*differences, _compare_temperature(folder, settings, rows)]
@@ -62,38 +60,12 @@ def compare_export(
 
 def _read_validation(folder: Path, settings: dict[str, Any]) -> "EncodedTexts":
     """Encode the validation rows as the candidate did when it was trained."""
-    from plumbline.tasks.text_classification.models import encoded_texts, linear, reading, texts
+    from plumbline.encoders.tokenizer import INPUT_NAMES
+    from plumbline.tasks.text_classification.models import encoded_texts, linear, texts
 
-    names = linear.INPUT_NAMES if settings["kind"] == "linear" else reading.INPUT_NAMES
+    names = linear.INPUT_NAMES if settings["kind"] == "linear" else INPUT_NAMES
     split = texts.read_training_texts(layout.EXAMPLES, settings["max_chars"]).validation
     return encoded_texts.encode_split(names, split, settings["classes"], load(folder).features)
-
-
-def _compare_graphs(form: str, found: Any, derived: Any) -> ExportDifference:
-    """Compare all that two graphs, of type onnx.ModelProto, consist of; both lose their numbers."""
-    tables, expected = _take_tables(found), _take_tables(derived)
-    kinds, expected_kinds = (
-        {name: (table.dtype, table.shape) for name, table in each.items()}
-        for each in (tables, expected)
-    )
-    if kinds != expected_kinds or found != derived:
-        return ExportDifference(f"{form} (nodes)", 1, 0, 0)
-    shares = [0.0]
-    for name, table in expected.items():
-        distances = np.abs(np.subtract(tables[name], table, dtype=np.float64))
-        scale = np.abs(table.astype(np.float64)).max(initial=0) or 1.0
-        shares.append(distances.max(initial=0) / scale)
-    return ExportDifference(form, float(np.max(shares)), ROUNDING, 0)  # of NaN NaN
-
-
-def _take_tables(model: Any) -> dict[str, np.ndarray]:
-    """Take the numbers out of a graph; what names its maker is cleared as well."""
-    from onnx import numpy_helper
-
-    tables = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
-    del model.graph.initializer[:]
-    model.producer_name = model.producer_version = ""
-    return tables
 
 
 def _compare_temperature(
@@ -145,8 +117,10 @@ def _build_model(config: ModelConfig, folder: Path, settings: dict[str, Any]) ->
 
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         return build_module(config, tokenizer.get_vocab_size(), num_classes)
-    from plumbline.tasks.text_classification.models import encoder, layers
+    from plumbline.encoders.architectures import rebuild_body
+    from plumbline.encoders.layers import use_cheap_layers
+    from plumbline.tasks.text_classification.models.encoder import MeanPooledClassifier
 
-    body = encoder.rebuild_body(settings["encoder"])
-    layers.use_cheap_layers(body)
-    return encoder.MeanPooledClassifier(body, num_classes)
+    body = rebuild_body(settings["encoder"])
+    use_cheap_layers(body)
+    return MeanPooledClassifier(body, num_classes)

@@ -8,42 +8,11 @@ import numpy as np
 
 from plumbline.contract.params import TRAINED_FORM, Evaluation
 from plumbline.contract.steps import announce
+from plumbline.encoders.graphs import INT8, write_int8_form
 from plumbline.statistics import parity
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.label_decisions import choose_answers, find_equal
 from plumbline.tasks.text_classification.models.logits import compute_graph_logits
-
-INT8 = "int8"
-LAYERS = ["MatMul", "Gather"]  # the products, and the table of word vectors
-# A mark that the graph is prepared; without it the quantiser advises what export has done already.
-PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}
-
-
-def write_int8_form(model: Any, path: Path) -> None:
-    """Write `model`, an onnx.ModelProto in fp32, to `path` in int8.
-
-    Weights are rounded once, each output of a layer on its own scale, to 7 bits: two products with
-    activations of 8 bits fit into the 16 bits in which CPUs without VNNI add them up, so that every
-    machine gives the same answer. Activations are rounded at run time, on one scale for the whole
-    call: the predictor sends one text a call, so that an answer does not depend on other texts.
-    """
-    import onnx
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    onnx.helper.set_model_props(copy, PREPARED)
-    quantize_dynamic(
-        copy,
-        path,
-        op_types_to_quantize=LAYERS,
-        per_channel=True,
-        reduce_range=True,
-        weight_type=QuantType.QInt8,
-        # The type of the outputs of ONNX Runtime's own operators.
-        extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
-    )
-
 
 FILES = {TRAINED_FORM: "model.onnx", INT8: "model.int8.onnx"}
 

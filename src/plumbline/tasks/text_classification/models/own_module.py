@@ -13,11 +13,11 @@ import torch
 
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.learning_rate import decay_linearly
+from plumbline.encoders.tokenizer import train_tokenizer
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.designs import ModelDesign, weigh_classes
 from plumbline.tasks.text_classification.models.reading import tokenize_texts
 from plumbline.tasks.text_classification.models.texts import TrainingTexts
-from plumbline.tasks.text_classification.models.tokenizer import train_tokenizer
 from plumbline.tasks.text_classification.params import ModuleConfig
 
 

@@ -1,8 +1,9 @@
-"""Tokenizers: one that came with pretrained weights, or one trained on the train split."""
+"""Tokenizers: with pretrained weights, or trained on the train split; and what they cut off."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
+import numpy as np
 from tokenizers import (
     Regex,
     Tokenizer,
@@ -14,6 +15,9 @@ from tokenizers import (
     trainers,
 )
 
+INPUT_NAMES = ("input_ids", "attention_mask")
+ENOUGH = 0.95  # of all texts: the proposed length reads so many of them to their end
+STEP = 16  # the proposed length is a multiple of this
 SPECIAL = ["[PAD]", "[CLS]", "[SEP]"]
 
 
@@ -49,6 +53,31 @@ def train_tokenizer(texts: Iterable[list[str]], vocabulary: int, max_tokens: int
     )
     tokenizer.decoder = decoders.ByteLevel()
     return _set_truncation(tokenizer, max_tokens)
+
+
+def describe_reading(
+    tokenizer: Tokenizer, texts: Iterable[list[str]], max_tokens: int, limit: int | None
+) -> list[str]:
+    """Return a sentence where some of `texts`, some at a time, are longer than `max_tokens`."""
+    unlimited = Tokenizer.from_str(tokenizer.to_str())
+    unlimited.no_truncation()
+    counts = []
+    for chunk in texts:
+        encodings = unlimited.encode_batch_fast(chunk)
+        counts.append(np.array([len(encoding.ids) for encoding in encodings], np.int32))
+    lengths = np.concatenate(counts)
+    beyond = np.maximum(lengths - max_tokens, 0)
+    if not beyond.any():
+        return []
+    sentence = (
+        f"{(beyond > 0).mean():.1%} of the training texts are longer than max_tokens "
+        f"({max_tokens}), and {beyond.sum() / lengths.sum():.1%} of all tokens are not read"
+    )
+    proposed = int(np.ceil(np.quantile(lengths, ENOUGH) / STEP)) * STEP
+    proposed = min(proposed, limit or proposed)
+    if proposed > max_tokens:
+        sentence += f"; max_tokens: {proposed} would read more, in more time"
+    return [sentence]
 
 
 def _set_truncation(tokenizer: Tokenizer, max_tokens: int) -> Tokenizer:

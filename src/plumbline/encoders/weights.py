@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import ParamsError, TrainingError
-from plumbline.process.files import digest_path
-from plumbline.tasks.text_classification.models.architectures import (
+from plumbline.encoders.architectures import (
     check_architecture,
     check_files,
     check_loading,
 )
+from plumbline.process.files import digest_path
 
 WEIGHTS = "model.safetensors"
 PATTERNS = ["config.json", "tokenizer.json", WEIGHTS]

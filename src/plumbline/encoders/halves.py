@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from plumbline.tasks.text_classification.models.encoded_texts import Batch
+Batch = dict[str, torch.Tensor]
 
 NUM_HALVES = 2  # whatever the number of cores, on which a result may not depend
 

@@ -1,4 +1,4 @@
-"""Which pretrained encoders can be fine-tuned here, by the files of a checkpoint."""
+"""Which pretrained encoders can be fine-tuned here, by the files of a checkpoint; their shape."""
 
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,8 @@ CONVERT = (
     "AutoModel.from_pretrained('{source}').save_pretrained('FOLDER', max_shard_size='999GB'); "
     "T.from_pretrained('{source}').save_pretrained('FOLDER')\"`"
 )
+# Of a config: names of code and versions.
+UNKEPT = ("auto_map", "code_revision", "dtype", "torch_dtype", "transformers_version")
 
 
 def check_files(weights: str, names: set[str], needed: list[str]) -> None:
@@ -72,3 +74,26 @@ def get_max_tokens(encoder: Any) -> int | None:
     if positions is None or padding is None:
         return limit
     return int(positions.num_embeddings) - int(padding) - 1
+
+
+def rebuild_body(architecture: dict[str, Any]) -> Any:
+    """Build the encoder that `describe_architecture` described, with random weights."""
+    from transformers import AutoConfig, AutoModel
+
+    encoder = AutoModel.from_config(AutoConfig.for_model(**architecture))
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+    return encoder
+
+
+def describe_architecture(encoder: Any) -> dict[str, Any]:
+    """Describe the shape of `encoder` as its library does; names of code and versions are left out.
+
+    The bundle keeps it, so that the weights can be answered with where the pretrained ones are not.
+    """
+    kept = {}
+    for name, value in encoder.config.to_dict().items():
+        is_plain = value is None or isinstance(value, str | int | float | list | dict)
+        if is_plain and not name.startswith("_") and name not in UNKEPT:
+            kept[name] = value
+    return kept

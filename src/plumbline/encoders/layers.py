@@ -9,9 +9,9 @@ import torch
 from torch.nn import functional
 
 from plumbline.contract.errors import ParamsError
+from plumbline.encoders.attention import use_custom_attention
+from plumbline.encoders.halves import get_generator
 from plumbline.process import ranks
-from plumbline.tasks.text_classification.models.attention import use_custom_attention
-from plumbline.tasks.text_classification.models.halves import get_generator
 
 LAST_NORMS = ("final_norm", "norm", "ln_f")  # above all layers, in encoders that have one
 
@@ -75,6 +75,16 @@ class ByteDropout(torch.nn.Module):
         random_bytes = words.view(torch.uint8)
         keep = random_bytes[: x.numel()].view(x.shape).to(x.dtype).ge_(dropped)
         return x * keep.mul_(256 / (256 - dropped))
+
+
+def pool_by_mean(states: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+    """Return the mean (rows, width) over tokens of `states` (rows, tokens, width), without padding.
+
+    `attention_mask` (rows, tokens) is 1 where a text has a token.
+    """
+    mask = attention_mask.unsqueeze(2).float()
+    mean: torch.Tensor = (states * mask).sum(1) / mask.sum(1)
+    return mean
 
 
 def use_cheap_layers(encoder: torch.nn.Module) -> None:
