@@ -18,7 +18,7 @@ from plumbline.registry.reader import find_version
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.sources.request_folder import RequestFolder
-from plumbline_outcomes import closing, live_score
+from plumbline_outcomes import closing, drawing, live_score
 from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
 from plumbline_outcomes.live_score import LiveVerdict
 from plumbline_outcomes.outcome_rows import open_outcomes
@@ -38,6 +38,8 @@ class Subject:
     score_answer: ScoreAnswer
     classes: frozenset[str]  # that labels may be; empty where they are not of a few classes
     claim: tuple[float, float] | None  # the share of right answers, and its lower end
+    # Mean doubt of its answers to the held-out rows; 0 where they have no confidence.
+    doubt: float = 0.0
 
 
 def open_subject(address: str, params: Params) -> Subject:
@@ -60,6 +62,7 @@ def open_subject(address: str, params: Params) -> Subject:
         score_answer,
         frozenset(labels) if is_class else frozenset(),
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
+        drawing.measure_doubt(reference),
     )
 
 
@@ -148,13 +151,16 @@ def join(
     since: date | None,
     facts: LogFacts,
     now: datetime,
+    *,
+    with_inputs: bool = False,
 ) -> JoinedRows:
     """Join a file of outcomes to the champion's log, from the day `since` on."""
     own = subject.columns
     inputs = [each.name for each in subject.signature.inputs]
     ignored = {*inputs, *(own.get(name, name) for name in inputs)}
     given = open_outcomes(outcomes, label or own.get(LABEL, LABEL), ignored)
-    requests = read_requests(folder, subject.champion.name, since, facts, now)
+    name = subject.champion.name
+    requests = read_requests(folder, name, since, facts, now, with_inputs=with_inputs)
     return JoinedRows(requests, given, facts.first, subject.signature)
 
 

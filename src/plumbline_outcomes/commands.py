@@ -1,6 +1,7 @@
 """`plumbline outcomes`: labels that came back, joined to what was answered."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +12,7 @@ from plumbline.terminal.console import print_json, print_plain
 from plumbline.terminal.options import AsJson, ChampionAddress
 
 EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
+DRAW_EXAMPLE = "plumbline outcomes draw requests/ --out sheet.csv"
 JUDGE = "judge"
 
 
@@ -115,11 +117,56 @@ def judge(
     raise typer.Exit(live_score.EXIT_CODES[report["verdict"]])
 
 
+def draw(
+    log: Log,
+    out: Annotated[
+        Path, typer.Option(help="The sheet to write, .csv or .parquet; it comes back as OUTCOMES.")
+    ],
+    model: ChampionAddress = "",
+    days: Annotated[
+        int,
+        typer.Option(min=1, help="Draw from so many whole days of UTC before today."),
+    ] = 7,
+    differs: Annotated[
+        bool,
+        typer.Option(
+            "--differs", help="Take all rows that a canary or shadow answered differently instead."
+        ),
+    ] = False,
+    show_answers: Annotated[
+        bool,
+        typer.Option(
+            "--show-answers", help="Show the model's answers; then the labels decide nothing."
+        ),
+    ] = False,
+) -> None:
+    """Draw rows of the log for people to label, without the answers.
+
+    Half of `outcomes.sample` is drawn by chance alone and decides on the champion; about as many
+    more are drawn where it is in doubt, for training.
+    """
+    from plumbline.contract import layout
+    from plumbline.contract.loading import load_params
+    from plumbline_outcomes import check, drawing
+
+    params = load_params(layout.PARAMS)
+    subject = check.open_subject(model or f"models:/{params.registry.model}@champion", params)
+    wanted = drawing.Drawing(days, differs, show_answers)
+    drawing.refuse_sheet(out)
+    sheet, lines = drawing.draw_rows(subject, log, params, datetime.now(UTC), wanted)
+    if len(sheet):
+        drawing.write_sheet(sheet, out)
+        lines.append(f"written to {out}")
+    for line in lines:
+        print_plain(line)
+
+
 group = typer.Typer(
     cls=OutcomesGroup,
     no_args_is_help=True,
     help="Labels that came back: how right live answers are, and what to label next.",
 )
 add_command(group, JUDGE, judge, EXAMPLE)
+add_command(group, "draw", draw, DRAW_EXAMPLE)
 app = typer.Typer()
 app.add_typer(group, name="outcomes", rich_help_panel=PANEL_OF["outcomes"])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 8192
 OPTIONAL = ("row", "at", "source", "saw_answer", "withdrawn")
-SHEET = ("drawn", "probability", "sheet")  # of `outcomes draw`: these are no slices
+SHEET = ("drawn", "probability", "sheet", "answer")  # of `outcomes draw`: these are no slices
 GIVEN = ("place", "request_id", "truth", *OPTIONAL, "slices")  # columns of the table, all text
 IDS = WantedColumn(
     "request_id",

@@ -63,11 +63,19 @@ class LogFacts:
 
 
 def read_requests(
-    folder: RequestFolder, model: str, since: date | None, facts: LogFacts, now: datetime
+    folder: RequestFolder,
+    model: str,
+    since: date | None,
+    facts: LogFacts,
+    now: datetime,
+    *,
+    with_inputs: bool = False,
 ) -> StoredRows:
     """Read the rows of `model` into the table `rows`: one for each answer of each version.
 
-    `since`: only days from this one on. DataError names a file that is not of such a log.
+    `since`: only days from this one on. `with_inputs`: the column `inputs` has them, as JSON, or
+    null where --redact dropped them; else it is null in all rows. DataError names a file that is
+    not of such a log.
     """
     try:
         names = folder.list_names()
@@ -80,7 +88,7 @@ def read_requests(
         )
     if since is not None:  # a name says when its file was written, which is after its requests
         names = [name for name in names if name >= f"{PREFIX}{since:%Y%m%d}"]
-    stored = StoredRows(_read_files(folder, names, model, facts, now))
+    stored = StoredRows(_read_files(folder, names, model, facts, now, with_inputs))
     if facts.num_rows == 0 and facts.num_old:
         raise DataError(
             f"{folder.shown}: its {facts.num_old:,} rows of {model} have no row numbers: an "
@@ -99,7 +107,7 @@ def build_schema() -> "pa.Schema":
             "request_id": text, "row": pa.int32(), "at": pa.timestamp("us", "UTC"),
             "bundle": text, "version": text, "side": text, "shown": pa.bool_(),
             "draw": number, "assigned": text, "share": number, "key": text,
-            "content": text, "outputs": text,
+            "content": text, "outputs": text, "inputs": text,
         }
     )  # fmt: skip
 
@@ -110,7 +118,12 @@ def digest_text(text: str) -> str:
 
 
 def _read_files(
-    folder: RequestFolder, names: list[str], model: str, facts: LogFacts, now: datetime
+    folder: RequestFolder,
+    names: list[str],
+    model: str,
+    facts: LogFacts,
+    now: datetime,
+    with_inputs: bool,
 ) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa
 
@@ -121,6 +134,8 @@ def _read_files(
             for rows in _read_file(folder, name, model, facts):
                 facts.num_rows += len(rows)
                 facts.num_ahead += sum(row["at"] > now for row in rows)
+                if not with_inputs:
+                    rows = [row | {"inputs": None} for row in rows]
                 yield pa.RecordBatch.from_pylist(rows, schema)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DataError(
@@ -160,16 +175,19 @@ def _build_row(record: Mapping[str, Any]) -> dict[str, Any]:
 
     Then no two answers have equal inputs: nothing shows that they do.
     """
-    inputs = [record[name] for name in sorted(record) if name.startswith(INPUT)]
-    is_known = any(value is not None for value in inputs)
-    content = json.dumps(inputs, default=str) if is_known else str(record["at"])
+    inputs = {name: record[name] for name in sorted(record) if name.startswith(INPUT)}
+    is_known = any(value is not None for value in inputs.values())
+    content = json.dumps(list(inputs.values()), default=str) if is_known else str(record["at"])
     outputs = {
         name.removeprefix(OUTPUT): value
         for name, value in record.items()
         if name.startswith(OUTPUT) and value is not None
     }
     written = json.dumps(outputs, default=str) if outputs else None
-    return dict(record) | {"content": digest_text(content), "outputs": written}
+    given = json.dumps(inputs, default=str) if is_known else None
+    return dict(record) | {
+        "content": digest_text(content), "outputs": written, "inputs": given,
+    }  # fmt: skip
 
 
 def _note_writer(raw: bytes | None, first: datetime, last: datetime, facts: LogFacts) -> None:

@@ -41,6 +41,14 @@ class World:
     outcomes: list[dict[str, Any]] = field(default_factory=list)
     claim: tuple[float, float] | None = CLAIM
     num_files: int = 0
+    doubt: float = 0.0
+
+    @property
+    def subject(self) -> check.Subject:
+        """The champion."""
+        classes = frozenset(("a", "b", "c"))
+        known = (CHAMPION, TASK.signature, {}, score_answer, classes, self.claim)
+        return check.Subject(*known, doubt=self.doubt)
 
     @property
     def log(self) -> Path:
@@ -87,18 +95,11 @@ class World:
         """Look at what was written, with the lines that a person gets in `lines`."""
         if self.rows:
             self.write_log()
-        path = self.folder / "outcomes.csv"
-        pd.DataFrame(self.outcomes).to_csv(path, index=False)
+        path = options.pop("path", self.folder / "outcomes.csv")
+        if self.outcomes:
+            pd.DataFrame(self.outcomes).to_csv(path, index=False)
         now = options.pop("now", NOW)
-        subject = check.Subject(
-            CHAMPION,
-            TASK.signature,
-            {},
-            score_answer,
-            frozenset(("a", "b", "c")),
-            self.claim,
-        )
         report = check.check_outcomes(
-            subject, str(self.log), str(path), self.params, now, **options
+            self.subject, str(self.log), str(path), self.params, now, **options
         )
         return report | {"lines": "\n".join(page.describe_report(report))}

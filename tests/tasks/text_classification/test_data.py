@@ -194,6 +194,52 @@ def test_train_rows_that_are_in_a_given_test_split_can_be_dropped(folder: Path) 
     )
 
 
+def test_rows_that_somebody_chose_reach_no_held_out_split(folder: Path) -> None:
+    """Copies of all texts under other labels, and a class that has no other rows."""
+    (folder / "a.csv").write_text(CSV)
+    chosen = "".join(f"{text},chosen\n" for text, _ in ROWS)
+    (folder / "outcomes-chosen-2026-03-10.csv").write_text("text,label\n" + chosen)
+    drawn = "".join(f"drawn {number},a\n" for number in range(40))
+    (folder / "outcomes-uniform-2026-03-10.csv").write_text("text,label\n" + drawn)
+
+    facts, rows = run_ingest(make_params("*.csv"), folder / "out")
+
+    held = [row for row in rows if row["split"] != "train"]
+    trained = {row["digest"] for row in rows if "chosen" in row["id"]}
+    assert len(trained) + facts["dropped"]["chosen"]["rows"] == 60
+    assert [row["id"] for row in held if "chosen" in row["id"] or row["digest"] in trained] == []
+    assert [row["id"] for row in held if "uniform" in row["id"]]
+    assert len(trained) == facts["outcomes"]["train"]["chosen"] > 20
+    train = facts["outcomes"]["train"]
+    told = f"{train['chosen'] + train['uniform']} of {facts['splits']['train']} train rows from out"
+    assert [line for line in facts["notices"] if told in line and "0 of" in line]
+
+
+@pytest.mark.parametrize("split", ["time", "given"])
+def test_chosen_rows_wait_or_are_named_where_the_split_is_no_hash(folder: Path, split: str) -> None:
+    lines = [f"{text},{label},2026-01-{1 + n // 2:02}" for n, (text, label) in enumerate(ROWS)]
+    (folder / "a.csv").write_text("\n".join(["text,label,day", *lines]))
+    newest = [f"question {number},a,2026-02-{1 + number:02}" for number in range(20)]
+    oldest = [f"old question {number},a,2025-02-{1 + number:02}" for number in range(20)]
+    name = "outcomes-chosen-2026-03-10.csv"
+    (folder / name).write_text("\n".join(["text,label,day", *newest, *oldest]))
+    by_time = {"by": "time", "column": "day", "validation": 0.2, "test": 0.2}
+    given = GIVEN | {"train": "a.csv", "test": name}  # put there by hand
+
+    before, _ = run_ingest(make_params("a.csv", split=by_time), folder / "before")
+    if split == "given":
+        facts, _ = run_ingest(make_params(given), folder / "out")
+        assert facts["splits"]["test"] == 0
+        assert [line for line in facts["notices"] if "chose" in line and f"at {name}:2" in line]
+        return
+    facts, rows = run_ingest(make_params("*.csv", split=by_time), folder / "out")
+
+    held = {key: facts["splits"][key] for key in ("validation", "test")}
+    assert held == {key: before["splits"][key] for key in held}
+    assert [row["split"] for row in rows if "chosen" in row["id"]] == 20 * ["train"]
+    assert facts["dropped"]["chosen"]["rows"] == 20
+
+
 def test_a_test_row_that_is_dropped_for_its_label_takes_no_row_out_of_train(folder: Path) -> None:
     (folder / "train.csv").write_text(CSV)
     test = f"text,label\n{ROWS[3][0]},n/a\n{ROWS[7][0]},n/a\n{ROWS[7][0].upper()},b\nown,a\n"

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import DataError
+from plumbline.sources.labelled_requests import WHICH
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.records import WantedColumn
@@ -55,7 +56,7 @@ def ingest(params: TextParams, examples: Path, manifest: Path) -> dict[str, Any]
     counts = divide_rows(rows, params, cells, {part.split for part in parts})
     write_examples(rows.read_parts(READ_KEPT), params, examples, manifest)
     notices = [*reader.notices, *names.describe(), *_describe_empty(parts, reader.num_rows)]
-    summary = Summary(rows.query(COUNT_KEPT), cells)
+    summary = Summary(rows.query(COUNT_KEPT, WHICH), cells)
     return summary.build_facts(params, parts, sum(reader.num_rows), counts, notices)
 
 

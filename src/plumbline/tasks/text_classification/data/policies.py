@@ -22,6 +22,7 @@ POLICIES = {
     "decoded": ("policy IS NULL AND decoded", "id", "NULL"),
     "nul_kept": ('policy IS NULL AND "#nul"', "id", "NULL"),
     "copy": ("is_copy", "id", "NULL"),
+    "chosen": ("is_barred", "id", "NULL"),
     "leaked": ("later IS NOT NULL", LEAKED, "NULL"),
 }
 COUNT = "SELECT count(*) AS size FROM counted WHERE {condition}"

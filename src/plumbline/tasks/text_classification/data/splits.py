@@ -8,9 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Set
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import SPLITS
+from plumbline.contract.task import SPLITS, Columns
+from plumbline.tasks.text_classification.data.normalisation import digest_text
 from plumbline.tasks.text_classification.data.stratification import find_moves, place_point
-from plumbline.tasks.text_classification.params import Split
+from plumbline.tasks.text_classification.params import Split, TextParams
 
 # (digest of the text, value of split.column, place) -> split
 AssignSplit = Callable[[str, str | None, str], str]
@@ -30,9 +31,7 @@ def plan_splits(
     that only. `classes` maps each class to the points of its rows, so that a hash leaves no split
     without a class (`stratification`).
     """
-    named = set(given)
-    validation = 0.0 if "validation" in named else split.validation
-    test = 0.0 if "test" in named else split.test
+    validation, test = _find_shares(split, given)
     if split.by == "time" and validation + test > 0:
         return _divide_by_time(validation, test, read_days())
 
@@ -45,6 +44,29 @@ def plan_splits(
     return assign
 
 
+def find_splits(params: TextParams, columns: Columns) -> list[str | None]:
+    """Return the split that ingest puts each row with these inputs into.
+
+    None where that depends on other columns, or on other rows.
+    """
+    split, source, texts = params.data.split, params.data.source, columns["text"]
+    given = [None] if isinstance(source, str) else list(source.list_given())
+    validation, test = _find_shares(split, given)
+    if split.by != "text" and validation + test > 0:
+        return [None] * len(texts)
+    digests = [digest_text(text[: params.data.policies.max_chars]) for text in texts]
+    return [place_point(locate_digest(digest), test, test + validation) for digest in digests]
+
+
+def _find_shares(split: Split, given: Iterable[str | None]) -> tuple[float, float]:
+    """The shares of validation and test that are taken out of train: of none that is given."""
+    named = set(given)
+    return (
+        0.0 if "validation" in named else split.validation,
+        0.0 if "test" in named else split.test,
+    )
+
+
 def find_point(split: Split, digest: str, group: str | None, place: str) -> float:
     """Return a number in [0, 1) that depends on nothing but the text, or the group."""
     if split.by == "group":
@@ -54,6 +76,11 @@ def find_point(split: Split, digest: str, group: str | None, place: str) -> floa
                 "fill it in or split by text"
             )
         digest = hashlib.sha256(group.encode()).hexdigest()
+    return locate_digest(digest)
+
+
+def locate_digest(digest: str) -> float:
+    """Return the point in [0, 1) of a digest."""
     return int(digest[:13], 16) / 16**13
 
 

@@ -18,25 +18,29 @@ POLICY_SENTENCES = {
     "null_text": "dropped for an empty or null-like text",
     "null_label": "dropped for an empty or null-like label",
     "copy": "dropped from validation or test for a text and label that an earlier row of it has",
+    "chosen": "kept out of validation and test, as somebody chose which of these get a label",
     "leaked": "dropped for a text that is in a later split",
     "label_respelled": "whose label lost blanks around it, or got the spelling of an equal number",
     "truncated": "cut to data.policies.max_chars",
     "nul_kept": "with NUL characters, which were kept",
 }
-DROPPED = ("null_text", "null_label", "copy", "leaked")
+DROPPED = ("null_text", "null_label", "copy", "chosen", "leaked")
 CHANGED = ("decoded", "truncated", "nul_kept", "label_respelled")
 
 
 class Summary:
-    """Counts of examples, from a table of split, label, whether that is noise, and rows."""
+    """Counts of examples, from a table of split, label, whether that is noise, origin, and rows."""
 
     def __init__(self, kinds: "pd.DataFrame", cells: LabelCells) -> None:
         self.splits: Counter[str] = Counter()
         self.noisy: Counter[str] = Counter()
         self.classes: defaultdict[str, Counter[str]] = defaultdict(Counter)
-        for split, text, noisy, num_rows in kinds.itertuples(index=False, name=None):
+        self.outcomes: dict[str, Counter[str]] = {split: Counter() for split in SPLITS}
+        for split, text, noisy, origin, num_rows in kinds.itertuples(index=False, name=None):
             self.splits[split] += num_rows
             self.noisy[split] += num_rows * noisy
+            if origin:
+                self.outcomes[split][origin] += num_rows
             for label in cells.list_labels(text):
                 self.classes[label][split] += num_rows
 
@@ -65,6 +69,9 @@ class Summary:
             "classes": {label: dict(self.classes[label]) for label in sorted(self.classes)},
         }
         facts["notices"] = [*notices, *self._describe(counts)]
+        if any(self.outcomes.values()):
+            facts["outcomes"] = {split: dict(self.outcomes[split]) for split in SPLITS}
+            facts["notices"].append(self._describe_outcomes())
         if params.data.source == "generated":
             facts["generated"] = self._measure_noise(params)
         return facts
@@ -88,6 +95,13 @@ class Summary:
                 f"{num_numbers} of {len(self.classes)} labels are numbers, the others are words; "
                 "does one file number its classes?"
             )
+
+    def _describe_outcomes(self) -> str:
+        train, test = self.outcomes["train"].total(), self.outcomes["test"]["chosen"]
+        return (
+            f"{train:,} of {self.splits['train']:,} train rows from outcomes, "
+            f"{test:,} of {self.splits['test']:,} test rows chosen to be labelled"
+        )
 
     def _measure_noise(self, params: TextParams) -> dict[str, Any]:
         """The share of labels that are not the true ones, and so what a perfect model scores."""

@@ -1,0 +1,163 @@
+"""Draw rows of the log for people to label.
+
+Chance drew them when they were answered (`draw` in the log): the uniform part decides on the
+model, and where the model is in doubt more rows are drawn, which are for training alone.
+"""
+
+import csv
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.loading import load_task
+from plumbline.contract.params import Params
+from plumbline.drift.statistical_tests import LABEL
+from plumbline.drift.window import INPUT, OUTPUT
+from plumbline.process.files import write_aside
+from plumbline.sources.request_folder import RequestFolder
+from plumbline_outcomes.joining import CONFIDENCES, IDS
+from plumbline_outcomes.request_rows import LogFacts, digest_text, read_requests
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from plumbline_outcomes.check import Subject
+
+UNIFORM, UNCERTAIN, DIFFERS = "uniform", "uncertain", "differs"
+HELD_OUT = ("validation", "test")
+SUFFIXES = (".csv", ".parquet")
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins so
+# The first answer to each row of the days; a retry, and the other half of a pair, are the same row.
+ANSWERED = """
+SELECT rows.*, pairs.outputs AS other FROM rows
+SEMI JOIN (SELECT request_id FROM ids WHERE NOT ambiguous) AS known USING (request_id)
+LEFT JOIN (SELECT request_id, "row", "at", any_value(outputs) AS outputs, count(*) AS size
+           FROM rows WHERE side <> 'champion' GROUP BY request_id, "row", "at") AS pairs
+  ON rows.request_id = pairs.request_id AND rows."row" = pairs."row" AND rows."at" = pairs."at"
+WHERE rows."at" >= ? AND rows."at" < ? AND (size > 0 OR NOT ?) AND draw < ?
+QUALIFY row_number() OVER (
+  PARTITION BY rows.request_id, rows."row" ORDER BY rows."at", side <> 'champion') = 1
+"""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """From which days rows are drawn, which, and what their sheet shows."""
+
+    days: int  # whole days of UTC before today
+    differs: bool = False  # in place of chance: all rows on which the versions of a trial differ
+    show_answers: bool = False  # with a mark by which such labels decide nothing
+
+
+def measure_doubt(reference: "pd.DataFrame") -> float:
+    """The mean doubt of answers to the held-out rows; 0 where they say no confidence."""
+    for name in CONFIDENCES:
+        if OUTPUT + name in reference.columns:
+            scores = reference[OUTPUT + name].astype(float).clip(0, 1)
+            return float(((scores * (1 - scores)) ** 0.5).mean())
+    return 0.0
+
+
+def find_chance(outputs: Mapping[str, Any], doubt: float, sample: float) -> float:
+    """The chance that a row is drawn: half of `sample`, and more where its answer is in doubt."""
+    confidence = float(next((outputs[name] for name in CONFIDENCES if name in outputs), 1.0))
+    if not doubt or not 0 <= confidence <= 1:
+        return sample / 2
+    return min(1.0, sample / 2 * (1 + math.sqrt(confidence * (1 - confidence)) / doubt))
+
+
+def find_splits(task: str, params: Params, inputs: list[dict[str, Any]]) -> list[str | None]:
+    """The split that a row with these inputs will be in, None where that is not known yet."""
+    part: Any = load_task(task).data
+    if not inputs or not hasattr(part, "find_splits"):
+        return [None] * len(inputs)
+    columns = {name: [row[name] for row in inputs] for name in inputs[0]}
+    splits: list[str | None] = part.find_splits(params, columns)
+    return splits
+
+
+def read_inputs(given: str) -> dict[str, Any]:
+    """The inputs of a row as the log has them, by their names in the signature."""
+    return {name.removeprefix(INPUT): value for name, value in json.loads(given).items()}
+
+
+def draw_rows(
+    subject: "Subject", log: str, params: Params, now: datetime, drawing: Drawing
+) -> tuple["pd.DataFrame", list[str]]:
+    """Return the sheet, shuffled and without labels, and lines that describe it."""
+    import pandas as pd
+
+    end = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
+    start, facts = end - timedelta(days=drawing.days), LogFacts()
+    name, folder = subject.champion.name, RequestFolder(log)
+    rows = read_requests(folder, name, start.date(), facts, now, with_inputs=True)
+    rows.query("SET TimeZone = 'UTC'")
+    rows.query(f"CREATE TABLE ids AS {IDS}")
+    sample = params.outcomes.sample
+    most = find_chance({CONFIDENCES[0]: 0.5}, subject.doubt, sample)
+    found: list[dict[str, Any]] = []
+    for batch in rows.read(ANSWERED, start, end, drawing.differs, 1.0 if drawing.differs else most):
+        found += batch.to_pylist()
+    known = [row for row in found if row["inputs"] is not None]
+    given = [read_inputs(row["inputs"]) for row in known]
+    splits = find_splits(subject.champion.task, params, given)
+    first = subject.signature.outputs[0].name
+    drawn: list[dict[str, Any]] = []
+    for row, inputs, split in zip(known, given, splits, strict=True):
+        outputs, other = json.loads(row["outputs"] or "{}"), json.loads(row["other"] or "{}")
+        chance = sample / 2
+        if split not in HELD_OUT:
+            chance = find_chance(outputs, subject.doubt, sample)
+        kind = UNIFORM if row["draw"] < sample / 2 else UNCERTAIN
+        if drawing.differs:
+            kind, chance = DIFFERS, float(outputs.get(first) != other.get(first))
+        if row["draw"] < chance:
+            line = {"request_id": row["request_id"], "row": row["row"]} | inputs
+            if drawing.show_answers:
+                line |= {"answer": str(outputs.get(first, "")), "saw_answer": "true"}
+            label = subject.columns.get(LABEL, LABEL)
+            drawn.append(line | {label: "", "drawn": kind, "probability": chance})
+    digest = digest_text(json.dumps(sorted((row["request_id"], row["row"]) for row in drawn)))
+    drawn.sort(key=lambda row: digest_text(f"{digest} {row['request_id']} {row['row']}"))
+    kinds = Counter(row["drawn"] for row in drawn)
+    told = ", ".join(f"{size:,} {kind}" for kind, size in sorted(kinds.items()))
+    lines = [
+        f"{len(drawn):,} rows to label" + (f": {told}" if told else ""),
+        f"answered from {start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d} (UTC)",
+    ]
+    if len(found) > len(known):
+        lines.append(f"{len(found) - len(known):,} are left out: the log lacks their inputs")
+    return pd.DataFrame([row | {"sheet": digest} for row in drawn]), lines
+
+
+def refuse_sheet(path: Path) -> None:
+    """DataError for a file that exists, or of no format for sheets."""
+    if path.suffix not in SUFFIXES:
+        raise DataError(f"{path}: name a file that ends in .csv or .parquet")
+    if path.exists():
+        raise DataError(f"{path} exists, and may have labels in it; name another file")
+
+
+def write_sheet(table: "pd.DataFrame", path: Path) -> None:
+    """Write a sheet as Parquet, or as CSV for spreadsheets, which compute no cell of it."""
+    with write_aside(path) as aside:
+        if path.suffix == ".parquet":
+            table.to_parquet(aside, index=False)
+            return
+        text = io.StringIO(newline="")
+        writer = csv.writer(text)
+        writer.writerow(table.columns)
+        kept = ("request_id", "row", "probability")
+        for row in table.to_dict("records"):
+            writer.writerow(
+                f"'{value}" if name not in kept and str(value).startswith(FORMULA) else value
+                for name, value in row.items()
+            )
+        aside.write_text(text.getvalue(), encoding="utf-8-sig", newline="")
