@@ -13,6 +13,7 @@ from plumbline.terminal.options import AsJson, ChampionAddress
 
 EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
 DRAW_EXAMPLE = "plumbline outcomes draw requests/ --out sheet.csv"
+EXPORT_EXAMPLE = "plumbline outcomes export requests/ sheet.csv --out data/raw"
 JUDGE = "judge"
 
 
@@ -32,24 +33,28 @@ Log = Annotated[
 ]
 
 
+Outcomes = Annotated[
+    str,
+    typer.Argument(
+        metavar="OUTCOMES",
+        help="A .csv, .jsonl or .parquet file, an address of one, or a SQL query, with the "
+        "columns request_id and label.",
+    ),
+]
+LabelColumn = Annotated[
+    str,
+    typer.Option(
+        help="The column with the right answers.",
+        show_default="as the model's training data called it",
+    ),
+]
+
+
 def judge(
     log: Log,
-    outcomes: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUTCOMES",
-            help="A .csv, .jsonl or .parquet file, an address of one, or a SQL query, with the "
-            "columns request_id and label.",
-        ),
-    ],
+    outcomes: Outcomes,
     model: ChampionAddress = "",
-    label: Annotated[
-        str,
-        typer.Option(
-            help="The column with the right answers.",
-            show_default="as the model's training data called it",
-        ),
-    ] = "",
+    label: LabelColumn = "",
     record: Annotated[
         bool,
         typer.Option(
@@ -161,6 +166,53 @@ def draw(
         print_plain(line)
 
 
+def export(
+    log: Log,
+    outcomes: Outcomes,
+    out: Annotated[
+        str,
+        typer.Option(
+            metavar="FOLDER", help="The folder or address to write files of training rows to."
+        ),
+    ],
+    model: ChampionAddress = "",
+    label: LabelColumn = "",
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="Also take labels by a model, or by people who saw its answer."
+        ),
+    ] = False,
+) -> None:
+    """Write labelled requests as training rows, for `data.source`.
+
+    Rows that chance drew may be in any split; rows that somebody chose are for train alone.
+    """
+    from plumbline.contract import layout
+    from plumbline.contract.loading import load_params
+    from plumbline.registry import promotion
+    from plumbline.sources.request_folder import RequestFolder
+    from plumbline_outcomes import check, closing, exporting
+
+    params = load_params(layout.PARAMS)
+    subject = check.open_subject(model or f"models:/{params.registry.model}@champion", params)
+    history = promotion.read_history(subject.champion.name)
+    closed = closing.list_closed(history, RequestFolder(log).digest)
+    counts = exporting.export_rows(
+        subject,
+        log,
+        outcomes,
+        out,
+        params,
+        datetime.now(UTC),
+        label=label,
+        trust=trust,
+        entries={day: entry.number for day, entry in closed.items()},
+    )
+    for line in exporting.describe_counts(counts, out):
+        print_plain(line)
+
+
 group = typer.Typer(
     cls=OutcomesGroup,
     no_args_is_help=True,
@@ -168,5 +220,6 @@ group = typer.Typer(
 )
 add_command(group, JUDGE, judge, EXAMPLE)
 add_command(group, "draw", draw, DRAW_EXAMPLE)
+add_command(group, "export", export, EXPORT_EXAMPLE)
 app = typer.Typer()
 app.add_typer(group, name="outcomes", rich_help_panel=PANEL_OF["outcomes"])

@@ -5,6 +5,7 @@ model, and where the model is in doubt more rows are drawn, which are for traini
 """
 
 import csv
+import hashlib
 import io
 import json
 import math
@@ -23,7 +24,7 @@ from plumbline.drift.window import INPUT, OUTPUT
 from plumbline.process.files import write_aside
 from plumbline.sources.request_folder import RequestFolder
 from plumbline_outcomes.joining import CONFIDENCES, IDS
-from plumbline_outcomes.request_rows import LogFacts, digest_text, read_requests
+from plumbline_outcomes.request_rows import LogFacts, read_requests
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from plumbline_outcomes.check import Subject
 
 UNIFORM, UNCERTAIN, DIFFERS = "uniform", "uncertain", "differs"
+DIGITS = 16
 HELD_OUT = ("validation", "test")
 SUFFIXES = (".csv", ".parquet")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins so
@@ -124,8 +126,8 @@ def draw_rows(
                 line |= {"answer": str(outputs.get(first, "")), "saw_answer": "true"}
             label = subject.columns.get(LABEL, LABEL)
             drawn.append(line | {label: "", "drawn": kind, "probability": chance})
-    digest = digest_text(json.dumps(sorted((row["request_id"], row["row"]) for row in drawn)))
-    drawn.sort(key=lambda row: digest_text(f"{digest} {row['request_id']} {row['row']}"))
+    digest = _digest(json.dumps(sorted((row["request_id"], row["row"]) for row in drawn)))
+    drawn.sort(key=lambda row: _digest(f"{digest} {row['request_id']} {row['row']}"))
     kinds = Counter(row["drawn"] for row in drawn)
     told = ", ".join(f"{size:,} {kind}" for kind, size in sorted(kinds.items()))
     lines = [
@@ -161,3 +163,7 @@ def write_sheet(table: "pd.DataFrame", path: Path) -> None:
                 for name, value in row.items()
             )
         aside.write_text(text.getvalue(), encoding="utf-8-sig", newline="")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

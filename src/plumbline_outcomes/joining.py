@@ -6,7 +6,7 @@ id is ambiguous.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from plumbline_outcomes.request_rows import digest_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow as pa
 
 MAX_UNKNOWN = 0.2  # of the outcomes
 NUM_NAMED = 5
@@ -146,6 +147,10 @@ class JoinedRows:
                 f"such as {named}: ids of another server, or not those of the header x-request-id? "
                 "(--limit log_share below 1 leaves requests out of the log)"
             )
+
+    def read(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":
+        """Yield what a query of the tables says, a few rows at a time."""
+        return self._rows.read(sql, *values)
 
     def list_truths(self) -> list[str]:
         """List the different truths of what is joined."""

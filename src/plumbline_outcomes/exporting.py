@@ -1,0 +1,217 @@
+"""Write labelled requests as training rows, with where they come from.
+
+What chance drew goes into outcomes-uniform-DAY.parquet and is divided as any row is; what somebody
+chose into outcomes-chosen-DAY.parquet, of which ingest takes rows for train alone.
+"""
+
+import io
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from plumbline.contract.errors import DataError, ParamsError
+from plumbline.contract.params import Params
+from plumbline.drift.statistical_tests import LABEL
+from plumbline.sources.labelled_requests import CHOSEN, UNIFORM
+from plumbline.sources.request_folder import SUFFIX, RequestFolder
+from plumbline_outcomes import check, drawing
+from plumbline_outcomes.joining import JoinedRows
+from plumbline_outcomes.request_rows import LogFacts
+
+MAX_EARLY = 0.01  # of the labels may be older than their answers
+FILES = "outcomes-"
+KEYS = ["request_id", "row"]
+# The first answer to each row that has a label, and how much of its day has one.
+LABELLED = """
+WITH answered AS (
+  SELECT rows.*, truth, labelled_at, source, slices,
+    coalesce(counts, false) AS counts, rows."at"::DATE AS day,
+    truth IS NOT NULL AND counts AS is_told
+  FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE NOT ambiguous) AS known USING (request_id)
+  LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS labels
+    ON rows.request_id = labels.request_id AND rows."row" = labels.number
+  QUALIFY row_number() OVER (
+    PARTITION BY rows.request_id, rows."row" ORDER BY rows."at", side <> 'champion') = 1
+), days AS (
+  SELECT day, avg(is_told::INTEGER) AS told, avg(is_told::INTEGER) FILTER (draw < ?) AS drawn_told
+  FROM answered GROUP BY day
+)
+SELECT answered.*, coalesce(is_told AND told >= ?, false) AS is_whole,
+  coalesce(is_told AND draw < ? AND drawn_told >= ?, false) AS is_drawn
+FROM answered JOIN days USING (day) WHERE truth IS NOT NULL
+ORDER BY "at", request_id, "row"
+"""
+TOLD = "SELECT request_id, number FROM found"
+
+
+def export_rows(
+    subject: check.Subject,
+    log: str,
+    outcomes: str,
+    target: str,
+    params: Params,
+    now: datetime,
+    *,
+    label: str = "",
+    trust: bool = False,
+    entries: Mapping[str, int] | None = None,
+    on_trial: datetime | None = None,
+) -> dict[str, int]:
+    """Write the labelled rows into the folder `target`, and count them by what became of them.
+
+    A row that is there already is replaced, and goes where its label was withdrawn. `trust`: labels
+    by a model, and of people who saw its answers, count too. `entries`: the journal's number for
+    each closed day. `on_trial`: since when a trial is open, whose rows wait. DataError for labels
+    that cannot be right: reactions, or labels from before the answers.
+    """
+    _refuse_leaks(params)
+    facts = LogFacts()
+    folder = RequestFolder(log)
+    joined = check.join(subject, folder, outcomes, label, None, facts, now, with_inputs=True)
+    if joined.kind == "value":
+        raise DataError(f"{outcomes}: reactions (value) say whether an answer was liked, not what "
+                        "was right; training needs a column of labels")  # fmt: skip
+    joined.refuse_strangers()
+    check.find_new_classes(joined.list_truths(), subject.classes)
+    found = list(_read_labelled(joined, params))
+    _refuse_early(found)
+    counts: Counter[str] = Counter()
+    files: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    splits = drawing.find_splits(subject.champion.task, params, [row["inputs"] for row in found])
+    for row, split in zip(found, splits, strict=True):
+        is_uniform = row["is_whole"] or row["is_drawn"]
+        if not (row["counts"] or trust):
+            counts["by a model, or by people who saw its answer (--trust takes them)"] += 1
+        elif on_trial is not None and row["at"] >= on_trial:
+            counts["of an open trial: they wait for its end"] += 1
+        elif not row["inputs"]:
+            counts["without inputs in the log (--redact)"] += 1
+        elif not is_uniform and split in drawing.HELD_OUT:
+            counts["chosen, of a text that belongs to validation or test"] += 1
+        else:
+            start = UNIFORM if is_uniform else CHOSEN
+            counts[start] += 1
+            made = _build_row(row, subject, params, (entries or {}).get(str(row["day"])))
+            files[f"{start}{row['day']}{SUFFIX}"].append(made)
+    told = {
+        (row["request_id"], row["number"])
+        for batch in joined.read(TOLD)
+        for row in batch.to_pylist()
+    }
+    _merge(RequestFolder(target), files, told)
+    return dict(counts)
+
+
+def describe_counts(counts: Mapping[str, int], target: str) -> Iterator[str]:
+    """Say what was written, and why other labels were not."""
+    uniform, chosen = counts.get(UNIFORM, 0), counts.get(CHOSEN, 0)
+    yield (
+        f"{uniform + chosen:,} training rows in {target}: {uniform:,} by chance for any split, "
+        f"{chosen:,} chosen for train"
+    )
+    for reason, size in counts.items():
+        if reason not in (UNIFORM, CHOSEN):
+            yield f"  {size:,} labels left out: {reason}"
+
+
+def _refuse_leaks(params: Params) -> None:
+    """ParamsError where files are given for splits, and train rows may have their texts."""
+    data = params.model_dump(mode="json").get("data", {})
+    policy = data.get("policies", {}).get("leakage", "drop")
+    if isinstance(data.get("source"), dict) and policy != "drop":
+        raise ParamsError(
+            "data.source names a file for each split: set data.policies.leakage: drop, so that no "
+            "labelled request is in train whose text is in validation or test"
+        )
+
+
+def _read_labelled(joined: JoinedRows, params: Params) -> Iterator[dict[str, Any]]:
+    """Yield the rows that have a label, `inputs` by their names in the signature."""
+    limits = params.outcomes
+    half = limits.sample / 2
+    values = (half, limits.min_coverage, half, limits.min_coverage)
+    for batch in joined.read(LABELLED, *values):
+        for row in batch.to_pylist():
+            row["inputs"] = drawing.read_inputs(row["inputs"] or "{}")
+            yield row
+
+
+def _refuse_early(found: list[dict[str, Any]]) -> None:
+    timed = [row for row in found if row["labelled_at"] is not None]
+    early = [row for row in timed if row["labelled_at"] < row["at"]]
+    if len(early) > MAX_EARLY * len(timed):
+        raise DataError(
+            f"{len(early):,} of {len(timed):,} labels are older than their answers, such as that "
+            f"of {early[0]['request_id']!r:.60}: a clock is wrong, or the label was known before "
+            "and the text may hold it; correct the column `at`"
+        )
+
+
+def _build_row(
+    row: Mapping[str, Any], subject: check.Subject, params: Params, entry: int | None
+) -> dict[str, Any]:
+    """The columns that training reads, by the names of its files, after where the row is from."""
+    half, outputs = params.outcomes.sample / 2, json.loads(row["outputs"] or "{}")
+    chance: float | None = drawing.find_chance(outputs, subject.doubt, params.outcomes.sample)
+    kind = drawing.UNIFORM if row["draw"] < half else drawing.UNCERTAIN
+    if row["is_whole"]:
+        kind, chance = "all", 1.0
+    elif chance is not None and row["draw"] >= chance:
+        kind, chance = "volunteered", None
+    known = {
+        "request_id": row["request_id"],
+        "row": row["row"],
+        "bundle": row["bundle"],
+        "answered_at": row["at"].isoformat(),
+        "labelled_at": row["labelled_at"] and row["labelled_at"].isoformat(),
+        "source": row["source"],
+        "drawn": kind,
+        "probability": chance,
+        "entry": entry,
+    }
+    data = params.model_dump(mode="json").get("data", {})
+    wanted = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
+    split = data.get("split", {})
+    if split.get("column"):
+        wanted[split["column"]] = known["answered_at"] if split["by"] == "time" else ""
+    names = subject.columns
+    inputs = {names.get(name, name): value for name, value in row["inputs"].items()}
+    own = wanted | json.loads(row["slices"] or "{}") | inputs
+    made: dict[str, Any] = known | own | {names.get(LABEL, LABEL): row["truth"]}
+    return made
+
+
+def _merge(
+    folder: RequestFolder,
+    files: Mapping[str, list[dict[str, Any]]],
+    told: set[tuple[str, int]],
+) -> None:
+    """Write the rows of each file in place of those that `told` names; what is empty is deleted."""
+    import pandas as pd
+
+    try:
+        present = folder.list_names(FILES)
+    except OSError as error:
+        if not isinstance(error.__context__, FileNotFoundError):
+            raise
+        present = []  # nobody wrote there yet
+    for name in sorted({*present, *files}):
+        parts = [pd.DataFrame(files.get(name, []))]
+        if name in present:
+            with folder.open(name) as file:
+                old = pd.read_parquet(file)
+            keys = old[KEYS].itertuples(index=False, name=None)
+            kept = old[[key not in told for key in keys]]
+            if len(kept) == len(old) and name not in files:
+                continue
+            parts.insert(0, kept)
+        rows = pd.concat(parts, ignore_index=True)
+        if rows.empty:
+            folder.delete(name)
+            continue
+        content = io.BytesIO()
+        rows.sort_values(["answered_at", *KEYS]).to_parquet(content, index=False)
+        folder.write(partial(str, name), content.getvalue())
