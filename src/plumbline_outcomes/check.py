@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
@@ -54,10 +54,12 @@ def open_subject(address: str, params: Params) -> Subject:
         )
     reference = window.load_reference(version).rows
     labels = reference[LABEL].dropna().astype(str)
-    is_class = classify_column(labels) == "category"
+    signature = bundle.read_signature(champion.folder)
+    has_sets = "labels" in [each.name for each in signature.outputs]
+    is_class = classify_column(labels) == "category" and not has_sets
     return Subject(
         champion,
-        bundle.read_signature(champion.folder),
+        signature,
         bundle.read_source(champion.folder).get("columns", {}),
         score_answer,
         frozenset(labels) if is_class else frozenset(),
@@ -86,8 +88,10 @@ def check_outcomes(
     name, folder = subject.champion.name, RequestFolder(log)
     history = promotion.read_history(name) if record else []
     closed = closing.list_closed(history, folder.digest)
-    since = date.fromisoformat(max(closed)) + timedelta(days=1) if closed else None
-    facts = LogFacts()
+    facts, since = LogFacts(), None
+    if closed:
+        since = date.fromisoformat(max(closed)) + timedelta(days=1)
+        facts.first = datetime.combine(date.fromisoformat(min(closed)), time(), UTC)
     joined = join(subject, folder, outcomes, label, since, facts, now)
     kept = set(closing.read_closed(folder, closed)["id"])
     strangers = [digest_text(f"{name} {known}") for known in joined.list_unknown_ids()]
@@ -158,7 +162,8 @@ def join(
     own = subject.columns
     inputs = [each.name for each in subject.signature.inputs]
     ignored = {*inputs, *(own.get(name, name) for name in inputs)}
-    given = open_outcomes(outcomes, label or own.get(LABEL, LABEL), ignored)
+    labels = [label] if label else [own.get(LABEL, LABEL), LABEL]
+    given = open_outcomes(outcomes, labels, ignored)
     name = subject.champion.name
     requests = read_requests(folder, name, since, facts, now, with_inputs=with_inputs)
     return JoinedRows(requests, given, facts.first, subject.signature)

@@ -17,7 +17,7 @@ from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
-from plumbline_outcomes.joining import COLUMNS
+from plumbline_outcomes.joining import build_schema
 from plumbline_outcomes.request_rows import LogFacts, digest_text
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFram
                 "that day with it. Restore it from a backup"
             )
         tables.append(pd.read_parquet(io.BytesIO(content)))
-    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=list(COLUMNS))
+    if not tables:
+        return build_schema().empty_table().to_pandas()  # type: ignore[no-any-return]
+    return pd.concat(tables, ignore_index=True)
 
 
 def list_due(
@@ -115,14 +117,14 @@ def _close_day(
     """Close a day under the journal's lock; a file that a killed run left there is the one."""
     import pandas as pd
 
+    known = list_closed(desk.entries, folder.digest).get(day)
+    if known:
+        return known
     content = _read_file(folder, day)
     if content is None:
         content = _encode(rows)
         folder.write(lambda: name_file(day), content)
     digest = hashlib.sha256(content).hexdigest()
-    for entry in desk.entries:
-        if (entry.action, entry.evidence) == ("outcomes", digest):
-            return entry
     kept = pd.read_parquet(io.BytesIO(content))
     facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
     if accepted:
@@ -149,9 +151,9 @@ def _count(rows: "pd.DataFrame") -> dict[str, Any]:
 
 def _encode(rows: "pd.DataFrame") -> bytes:
     """Encode rows as Parquet, without texts; equal rows give equal bytes."""
-    ordered = rows.sort_values(["at", "id", "row", "side"], kind="stable")
     content = io.BytesIO()
-    ordered.assign(answer=ordered["answer"].map(digest_text)).to_parquet(content, index=False)
+    digests = rows["answer"].map(lambda answer: str(digest_text(answer))).astype("category")
+    rows.assign(answer=digests).to_parquet(content, index=False)
     return content.getvalue()
 
 

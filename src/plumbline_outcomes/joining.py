@@ -24,15 +24,15 @@ MAX_UNKNOWN = 0.2  # of the outcomes
 NUM_NAMED = 5
 CONFIDENCES = ("score", "confidence")  # how tasks call the chance that an answer is right
 ScoreAnswer = Callable[[Mapping[str, Any], Any], float]
-COLUMNS = (
-    "id", "row", "at", "day", "bundle", "version", "side", "shown", "draw", "assigned", "share",
-    "key", "content", "answer", "answered", "confidence", "score", "counts", "labelled_at",
-    "source", "slices",
-)  # fmt: skip
+TEXTS = ("day", "bundle", "version", "side", "assigned", "key", "answer", "source", "slices")
+NUMBERS = ("draw", "share", "confidence", "score")
+FLAGS = ("shown", "answered", "counts")
+ORDER = ("at", "id", "row", "side")
 
 PROBLEMS = """
 SELECT place, CASE
-  WHEN "row" <> '' AND TRY_CAST("row" AS INTEGER) IS NULL THEN 'row: expected a whole number from 0'
+  WHEN "row" <> '' AND NOT regexp_full_match("row", '\\d{1,9}(\\.0)?')
+    THEN 'row: expected a whole number from 0'
   WHEN "at" <> '' AND TRY_CAST("at" AS TIMESTAMPTZ) IS NULL
     THEN 'at: expected a time such as 2026-11-20T08:30:00Z'
   WHEN lower(source) NOT IN ('', 'human', 'system', 'model')
@@ -46,22 +46,28 @@ SELECT place, CASE
 FROM given WHERE problem IS NOT NULL LIMIT 1
 """
 OUTCOMES = """
-SELECT trim(request_id) AS request_id, TRY_CAST("row" AS INTEGER) AS "row", nullif(truth, '')
-  AS truth, TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
+SELECT trim(request_id) AS request_id, CAST(nullif("row", '') AS INTEGER) AS "row",
+  nullif(truth, '') AS truth, TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
   coalesce(nullif(lower(source), ''), 'human') AS source,
   coalesce(lower(withdrawn) IN ('1', 'true', 'yes'), false) AS withdrawn,
-  coalesce(lower(saw_answer) IN ('1', 'true', 'yes'), false) AS saw_answer
-FROM given WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', 'true', 'yes'))
-"""  # noqa: E501
-# One for each id and row: the last one of a source is a correction, all others contradict it.
+  coalesce(lower(source), '') <> 'model'
+    AND coalesce(lower(saw_answer) NOT IN ('1', 'true', 'yes'), true) AS counts
+FROM given
+WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', 'true', 'yes'))
+"""
+# One for each id and row: the last one of a source is a correction, all others contradict it. What
+# does not count is left out where something counts.
 LABELS = """
-SELECT request_id, "row", arg_max(truth, (coalesce("at", to_timestamp(0)), truth)) AS truth,
-  arg_max(slices, (coalesce("at", to_timestamp(0)), truth)) AS slices, max("at") AS labelled_at,
-  min(source) AS source, bool_and(source <> 'model' AND NOT saw_answer) AS counts,
+SELECT request_id, coalesce("row", 0) AS number, bool_or("row" IS NULL) AS unnumbered,
+  arg_max(truth, (coalesce("at", to_timestamp(0)), truth)) AS truth,
+  arg_max(slices, (coalesce("at", to_timestamp(0)), truth)) AS slices,
+  max("at") AS labelled_at, min(source) AS source, bool_and(counts) AS counts,
   bool_or(withdrawn) AS withdrawn, count(*) - 1 AS repeats,
   count(DISTINCT truth) > 1 AND (count("at") < count(*) OR count(DISTINCT source) > 1
     OR count(DISTINCT "at") < count(DISTINCT truth)) AS contradicts
-FROM outcomes GROUP BY request_id, "row"
+FROM (SELECT * FROM outcomes
+      QUALIFY counts OR NOT bool_or(counts) OVER (PARTITION BY request_id, coalesce("row", 0)))
+GROUP BY request_id, number
 """
 IDS = """
 SELECT request_id, bool_or(contents > 1) AS ambiguous, count(*) AS num_rows, max("row") AS last
@@ -70,23 +76,24 @@ FROM (SELECT request_id, "row", count(DISTINCT content) AS contents
 GROUP BY request_id
 """
 FOUND = """
-SELECT labels.*, coalesce(labels."row", 0) AS number,
+SELECT labels.*,
   CASE WHEN contradicts THEN 'contradictory' WHEN withdrawn THEN 'withdrawn'
     WHEN ids.request_id IS NULL AND labelled_at < ? THEN 'older'
-    WHEN ids.request_id IS NULL OR labels."row" > last OR labels."row" < 0 THEN 'unknown'
+    WHEN ids.request_id IS NULL OR number > last THEN 'unknown'
     WHEN ambiguous THEN 'ambiguous'
-    WHEN labels."row" IS NULL AND num_rows > 1 THEN 'unnumbered' ELSE 'joined' END AS status
+    WHEN unnumbered AND num_rows > 1 THEN 'unnumbered' ELSE 'joined' END AS status
 FROM labels LEFT JOIN ids USING (request_id)
 """
+FIRST = """
+SELECT arg_min("#row", ("at", outputs IS NULL, side)) AS "#row"
+FROM rows ANTI JOIN (SELECT request_id FROM ids WHERE ambiguous) USING (request_id)
+GROUP BY request_id, "row", bundle
+"""
 ANSWERS = """
-SELECT answers.*, found.truth, labelled_at, source, coalesce(counts, false) AS counts, slices
-FROM (SELECT * FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE NOT ambiguous)
-        USING (request_id)
-      QUALIFY row_number() OVER (
-        PARTITION BY request_id, "row", bundle ORDER BY "at", outputs IS NULL, side) = 1) AS answers
+SELECT rows.*, truth, labelled_at, source, coalesce(counts, false) AS counts, slices
+FROM rows SEMI JOIN first USING ("#row")
 LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
-  ON answers.request_id = found.request_id AND answers."row" = found.number
-ORDER BY answers."at", answers.request_id, answers."row", answers.side
+  ON rows.request_id = found.request_id AND rows."row" = number
 """
 STATUSES = """
 SELECT status, count(*) AS size, list(request_id ORDER BY request_id)[:?] AS ids
@@ -98,6 +105,25 @@ SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM outcomes) AS empty,
   (SELECT count(*) FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE ambiguous)
      USING (request_id)) AS ambiguous
 """
+
+
+def build_schema() -> "pa.Schema":
+    """The columns of joined rows, which closed days have too; texts that repeat are kept once."""
+    import pyarrow as pa
+
+    time, text = pa.timestamp("us", "UTC"), pa.dictionary(pa.int32(), pa.string())
+    return pa.schema(
+        {
+            "id": pa.int64(),
+            "row": pa.int32(),
+            "content": pa.int64(),
+            "at": time,
+            "labelled_at": time,
+        }
+        | dict.fromkeys(TEXTS, text)
+        | dict.fromkeys(NUMBERS, pa.float64())
+        | dict.fromkeys(FLAGS, pa.bool_())
+    )
 
 
 class JoinedRows:
@@ -124,6 +150,7 @@ class JoinedRows:
         for table, sql in (("outcomes", OUTCOMES), ("labels", LABELS), ("ids", IDS)):
             requests.query(f"CREATE TABLE {table} AS {sql}")
         requests.query(f"CREATE TABLE found AS {FOUND}", first)
+        requests.query(f"CREATE TABLE first AS {FIRST}")
         found: Any = requests.query(STATUSES, NUM_NAMED)
         self.statuses: dict[str, dict[str, Any]] = {
             row.status: {"count": row.size, "ids": [f"{name!r:.60}" for name in row.ids]}
@@ -159,32 +186,30 @@ class JoinedRows:
 
     def list_unknown_ids(self) -> list[str]:
         """List the ids that the log does not know."""
-        query = "SELECT DISTINCT request_id FROM found WHERE status IN ('unknown', 'older')"
+        query = "SELECT DISTINCT request_id FROM found WHERE status = 'unknown'"
         return list(self._rows.query(query)["request_id"])
 
     def collect(self, score_answer: ScoreAnswer, salt: str) -> "pd.DataFrame":
-        """Collect the first answer of each version to each row, in the order of time, as COLUMNS.
+        """Collect the first answer of each version to each row, in the order of time.
 
-        `id` is the request's, digested with `salt`, `answer` the first output as text, `score` 0 to
-        1, NaN without an outcome, `counts` whether the outcome may decide, `slices` JSON. A
-        reaction is the score of the answer that was shown, and of no other.
+        The columns are those of `build_schema`: `id` is the request's, digested with `salt`,
+        `answer` the first output as text, `score` 0 to 1, NaN without an outcome, `counts` whether
+        the outcome may decide, `slices` JSON. A reaction is the score of the answer that was shown.
         """
-        import pandas as pd
+        import pyarrow as pa
 
-        parts = [pd.DataFrame(columns=list(COLUMNS))]
+        schema, parts = build_schema(), []
         for batch in self._rows.read(ANSWERS):
             records = batch.to_pylist()
             for record in records:
                 self._score(record, score_answer)
                 record["id"] = digest_text(f"{salt} {record['request_id']}")
-            parts.append(pd.DataFrame.from_records(records)[list(COLUMNS)])
-        return pd.concat(parts[1:] or parts, ignore_index=True)
+            parts.append(pa.RecordBatch.from_pylist(records, schema))
+        rows = pa.Table.from_batches(parts, schema).unify_dictionaries().to_pandas()
+        return rows.sort_values(list(ORDER), kind="stable", ignore_index=True)  # type: ignore[no-any-return]
 
     def _score(self, record: dict[str, Any], score_answer: ScoreAnswer) -> None:
         outputs = json.loads(record["outputs"] or "{}")
-        for each in self._outputs:  # nested ones are JSON in the log
-            if each.name in outputs and not isinstance(each.type, str):
-                outputs[each.name] = json.loads(outputs[each.name])
         confidence = [outputs[name] for name in CONFIDENCES if name in outputs]
         record["day"] = record["at"].date().isoformat()
         record["answered"] = bool(outputs)
@@ -194,22 +219,25 @@ class JoinedRows:
         if record["truth"] is None or not outputs:
             return
         if self.kind == "label":
-            record["score"] = rate(score_answer, outputs, record["truth"], record["request_id"])
+            record["score"] = self._rate(score_answer, outputs, record)
         elif record["shown"]:
             record["score"] = float(record["truth"])
 
-
-def rate(
-    score_answer: ScoreAnswer, outputs: Mapping[str, Any], truth: str, request_id: str
-) -> float:
-    """Score one answer from 0 to 1; DataError names a truth that the task cannot read."""
-    try:
-        score = float(score_answer(outputs, truth))
-    except (ValueError, TypeError, KeyError) as error:
-        raise DataError(
-            f"request {request_id!r:.60}: the label {truth!r:.60} cannot be compared with the "
-            f"answer ({error})"
-        ) from None
-    if not 0 <= score <= 1:
-        raise DataError(f"score_answer gave {score}; a task returns a number from 0 to 1")
-    return score
+    def _rate(
+        self, score_answer: ScoreAnswer, outputs: dict[str, Any], record: Mapping[str, Any]
+    ) -> float:
+        """Score one answer from 0 to 1; DataError names a truth that the task cannot read."""
+        truth = record["truth"]
+        try:
+            for each in self._outputs:  # nested ones are JSON in the log
+                if each.name in outputs and not isinstance(each.type, str):
+                    outputs[each.name] = json.loads(outputs[each.name])
+            score = float(score_answer(outputs, truth))
+        except (ValueError, TypeError, LookupError) as error:
+            raise DataError(
+                f"request {record['request_id']!r:.60}: the label {truth!r:.60} cannot be compared "
+                f"with the answer ({error})"
+            ) from None
+        if not 0 <= score <= 1:
+            raise DataError(f"score_answer gave {score}; a task returns a number from 0 to 1")
+        return score

@@ -73,7 +73,7 @@ def measure(rows: "pd.DataFrame", params: Params) -> dict[str, Any]:
         "deciding": len(deciding),
         "labelled": len(labelled),
         "requests": len(units),
-        "whole": bool(deciding["whole"].all()),
+        "whole": bool(len(deciding) and deciding["whole"].all()),
         "coverage": _measure_coverage(rows),
         "mean": float(units.mean()) if len(units) else None,
         "low": low,
@@ -90,10 +90,10 @@ def compute_interval_of(units: "pd.Series", level: float) -> tuple[float, float]
 def has_alarm(rows: "pd.DataFrame", limit: float) -> bool:
     """Whether errors of rows of `mark_deciding` were, at any time, significantly above `limit`.
 
-    They are taken in the order of time; a row that decides and has no label counts as right.
+    `rows` are in the order of time; a row that decides and has no label counts as right.
     """
     test = ShareTest(limit, EXCESS)
-    deciding = rows[rows["decides"]].sort_values(["at", "id", "row"], kind="stable")
+    deciding = rows[rows["decides"]]
     errors = (1 - deciding["score"]).where(deciding["labelled"], 0.0)
     requests = errors.groupby(deciding["id"], sort=False)
     for size, bad in zip(requests.size(), requests.sum(), strict=True):
@@ -154,7 +154,7 @@ def list_coverage(rows: "pd.DataFrame") -> list[dict[str, Any]]:
     tenths = (rows["confidence"] * 10).clip(0, 9).dropna().astype(int) / 10
     parts = []
     for by, keys in (("day", rows["day"]), ("confidence", tenths), ("answer", rows["answer"])):
-        groups: Any = rows.loc[keys.index].groupby(keys)
+        groups: Any = rows.loc[keys.index, ["labelled", "score"]].groupby(keys)
         for name, group in groups if by != "answer" or len(groups) <= MAX_GROUPS else ():
             scores = group.loc[group["labelled"], "score"]
             score = float(scores.mean()) if len(scores) else None

@@ -1,7 +1,7 @@
 """The rows of a user's file of outcomes: what was right, by the id of the request."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -58,19 +58,22 @@ class OutcomesFile:
         yield pa.RecordBatch.from_pylist(rows, schema)
 
 
-def open_outcomes(address: str, label: str, ignored: Collection[str] = ()) -> OutcomesFile:
+def open_outcomes(
+    address: str, labels: Sequence[str], ignored: Collection[str] = ()
+) -> OutcomesFile:
     """Find the columns of a .csv, .jsonl or .parquet file, an address or a query.
 
-    `label` is the column with the truths, `ignored` are names of no slices. DataError where the
-    column request_id is missing.
+    `labels` are names of the column with the truths, the first of which is taken; `ignored` are
+    names of no slices. DataError where the column request_id is missing.
     """
     parts = locate_parts([(None, address)], {})
     probe = ReadRequest((IDS,), refuse_encoding=True)
     next(parts[0].read_rows(probe), None)
     header = probe.header
-    kind = "value" if label not in header and "value" in header else "label"
+    label = next((name for name in labels if name in header), None)
+    kind = "value" if label is None and "value" in header else "label"
     known = [name for name in OPTIONAL if name in header]
-    columns = ("request_id", "value" if kind == "value" else label, *known)
+    columns = ("request_id", "value" if kind == "value" else label or labels[-1], *known)
     no_slice = {*columns, *ignored, *SHEET}
     slices = tuple(name for name in header if name.strip() and name not in no_slice)
     return OutcomesFile(parts, (*columns, *slices), slices, kind)

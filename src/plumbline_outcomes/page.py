@@ -51,7 +51,7 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
         (log["ambiguous"], "rows of the log whose id has several inputs, left out"),
         (log["missing"], "files of the log are missing between others"),
         (log["ahead"], "rows are from after now: the clock of a server is ahead"),
-        (log["old"], "rows without a number, by an earlier plumbline, left out"),
+        (log["old"], "files of the log have no row numbers (an earlier plumbline), left out"),
     ):
         if size:
             yield f"{size} {text}"

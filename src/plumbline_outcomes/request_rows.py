@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 WRITER = b"plumbline"  # the key in a file's metadata
 OLD = ("request_id", "at", "model", "version", "side")  # what every log has
 JOINED = ("row", "bundle", "shown", "draw")  # and what it takes to join one
-DIGITS = 16  # of digests that tell rows apart
 
 
 @dataclass
@@ -30,7 +29,7 @@ class LogFacts:
 
     num_files: int = 0
     num_rows: int = 0
-    num_old: int = 0  # rows of a version of plumbline that wrote no row numbers
+    num_old: int = 0  # files of a version of plumbline that wrote no row numbers
     num_ahead: int = 0  # rows from after now, by the clock of a server
     first: datetime | None = None
     lost: Counter[str] = field(default_factory=Counter)
@@ -89,10 +88,10 @@ def read_requests(
     if since is not None:  # a name says when its file was written, which is after its requests
         names = [name for name in names if name >= f"{PREFIX}{since:%Y%m%d}"]
     stored = StoredRows(_read_files(folder, names, model, facts, now, with_inputs))
-    if facts.num_rows == 0 and facts.num_old:
+    if facts.num_old == len(names) > 0:
         raise DataError(
-            f"{folder.shown}: its {facts.num_old:,} rows of {model} have no row numbers: an "
-            "earlier version of plumbline wrote them, and only later ones can be joined"
+            f"{folder.shown}: an earlier version of plumbline wrote it, without numbers of rows; "
+            "only what is answered from now on can be joined"
         )
     return stored
 
@@ -107,14 +106,14 @@ def build_schema() -> "pa.Schema":
             "request_id": text, "row": pa.int32(), "at": pa.timestamp("us", "UTC"),
             "bundle": text, "version": text, "side": text, "shown": pa.bool_(),
             "draw": number, "assigned": text, "share": number, "key": text,
-            "content": text, "outputs": text, "inputs": text,
+            "content": pa.int64(), "outputs": text, "inputs": text,
         }
     )  # fmt: skip
 
 
-def digest_text(text: str) -> str:
-    """The first digits of a SHA-256, as the closed days hold it in place of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+def digest_text(text: str) -> int:
+    """The first 63 bits of a SHA-256, as closed days hold them in place of a text."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
 def _read_files(
@@ -147,7 +146,7 @@ def _read_files(
 def _read_file(
     folder: RequestFolder, name: str, model: str, facts: LogFacts
 ) -> Iterator[list[dict[str, Any]]]:
-    """Yield the rows of a file; those that were logged without row numbers are counted alone."""
+    """Yield the rows of a file, none of one that was written without their numbers."""
     import pyarrow.parquet as pq
 
     times = []
@@ -157,14 +156,13 @@ def _read_file(
         missing = [column for column in OLD if column not in about.names]
         if missing:
             raise KeyError(f"no column {missing[0]}")
-        is_old = not set(JOINED) <= set(about.names)
+        if not set(JOINED) <= set(about.names):
+            facts.num_old += 1
+            return
         for batch in read_row_groups(file):
-            times += [at for at in batch.column("at").to_pylist() if at is not None]
-            records = [row for row in batch.to_pylist() if row["model"] == model]
-            if is_old:
-                facts.num_old += len(records)
-            else:
-                yield [_build_row(row) for row in records]
+            rows = batch.to_pylist()
+            times += [row["at"] for row in rows]
+            yield [_build_row(row) for row in rows if row["model"] == model]
     if times:
         facts.first = min([*times, facts.first or times[0]])
         _note_writer((about.metadata or {}).get(WRITER), min(times), max(times), facts)

@@ -138,7 +138,7 @@ def plant_a_log_of_before(world: World) -> str:
     for row in world.rows:
         for name in ("row", "bundle", "draw", "shown"):
             del row[name]
-    return "!400 rows of line have no row numbers: an earlier version of plumbline wrote them"
+    return "!an earlier version of plumbline wrote it, without numbers of rows"
 
 
 def plant_a_hook_that_drops_inputs(world: World) -> str:
@@ -164,6 +164,23 @@ def plant_labels_by_a_model(world: World) -> str:
     for row in world.outcomes:
         row["source"] = "model"
     return "cannot tell: .*labels that decide nothing.*: 400, 0.950 right"
+
+
+def plant_labels_by_a_model_against_those_of_people(world: World) -> str:
+    for number in range(400):
+        world.tell(f"r{number}", "c", source="model")
+    return "holds: 400 of 400 labelled, 380 right"
+
+
+def plant_a_label_with_and_without_a_row(world: World) -> str:
+    for number in range(400):
+        world.tell(f"r{number}", "b" if number < 20 else "a", row=0)
+    return "holds: 400 of 400 labelled, 380 right"
+
+
+def plant_a_fraction_of_a_row(world: World) -> str:
+    world.outcomes[399]["row"] = "1.7"
+    return "!outcomes.csv, row 401: row: expected a whole number"
 
 
 def plant_labels_after_seeing_the_answer(world: World) -> str:

@@ -57,7 +57,7 @@ class World:
 
     def answer(self, name: str, label: str = "a", *, at: datetime = NOON, **changes: Any) -> None:
         """Log one answer."""
-        text = changes.pop("text", name)
+        text = changes.pop("text", f"{name} of {self.folder.name}")
         made: dict[str, Any] = {
             "at": at, "request_id": name, "row": 0, "model": "line", "version": "1", "bundle": OWN,
             "side": "champion", "shown": True, "ms": 1.0, "draw": 0.5, "assigned": None,

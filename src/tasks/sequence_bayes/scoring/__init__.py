@@ -4,7 +4,7 @@ from tasks.sequence_bayes.scoring.baselines import build_baselines, compute_boun
 from tasks.sequence_bayes.scoring.behaviour import check_behaviour
 from tasks.sequence_bayes.scoring.figures import draw_figures
 from tasks.sequence_bayes.scoring.invariants import build_longest_input, check_answers
-from tasks.sequence_bayes.scoring.scores import score
+from tasks.sequence_bayes.scoring.scores import score, score_answer
 
 __all__ = [
     "build_baselines",
@@ -14,4 +14,5 @@ __all__ = [
     "compute_bound",
     "draw_figures",
     "score",
+    "score_answer",
 ]

@@ -4,7 +4,9 @@ Shapes: N sequences of T symbols out of V. All values are in nats, but for `bits
 """
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,11 @@ from tasks.sequence_bayes.scoring.uncertainty import (
 LEAST = 1e-12  # a smaller probability of what came counts as this
 SUM_TOLERANCE = 1e-6
 SHOWN_POSITIONS = (1, 5, 20)  # KL after so many symbols; and after all
+
+
+def score_answer(answer: Mapping[str, Any], truth: str) -> float:
+    """The probability that an answer gave to `truth`, the symbol that came next."""
+    return float(answer["probabilities"][int(truth)])
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:

@@ -3,8 +3,10 @@
 Shapes: R rows, each a window asked for one component; K components, L samples.
 """
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +17,12 @@ from tasks.signal_extraction.scoring.floor import compute_floor
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def score_answer(answer: Mapping[str, Any], truth: str) -> float:
+    """The share of the variance of `truth`, a JSON list, that the component explains."""
+    right, given = np.array(json.loads(truth), float), np.array(answer["component"], float)
+    return max(0.0, 1 - float(np.square(given - right).sum() / np.square(right).sum()))
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:

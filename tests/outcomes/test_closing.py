@@ -1,0 +1,167 @@
+"""Days are closed once, on a real registry and journal, whatever comes between."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.support.outcomes import NOON, NOW, World, make_params
+from tests.support.serving.lines import Lines
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.params import Retrain
+from plumbline.registry import promotion
+from plumbline.registry.desk import Desk
+from plumbline.registry.journal import Entry
+from plumbline.sources.request_folder import RequestFolder
+from plumbline_outcomes import closing
+
+DAY = timedelta(days=1)
+
+
+@pytest.fixture
+def world(registered: Lines, tmp_path: Path) -> Iterator[World]:
+    """Two days with 200 answers each, on a registry whose journal goes on from test to test."""
+    with registered.here():
+        made = World(tmp_path)
+        made.live(200, 10)
+        made.write_log()
+        made.live(200, 10, NOON + DAY, start=200)
+        made.write_log()
+        yield made
+
+
+def list_closed(world: World) -> list[Entry]:
+    """The entries on the days of this world's log."""
+    history = promotion.read_history("line")
+    return list(closing.list_closed(history, RequestFolder(str(world.log)).digest).values())
+
+
+def count_requests() -> int:
+    return sum(entry.action == "retrain" for entry in promotion.read_history("line"))
+
+
+def test_a_day_is_closed_once_it_is_old_enough_and_later_labels_change_nothing(
+    world: World,
+) -> None:
+    young = world.look(record=True, now=NOON + 7 * DAY)
+    assert (young["verdict"], young["closed"]) == ("too few rows", [])
+    first = world.look(record=True, now=NOON + 8 * DAY)
+    assert first["closed"] == ["2026-03-10"]
+    assert (first["champion"]["labelled"], first["verdict"]) == (200, "holds")
+    world.outcomes = [row | {"label": "b"} for row in world.outcomes[:200]] + world.outcomes[200:]
+    both = world.look(record=True)
+    assert both["closed"] == ["2026-03-10", "2026-03-11"]
+    assert (both["champion"]["mean"], both["verdict"]) == (0.95, "holds")
+    assert "200 outcomes of days that are closed" in both["lines"]
+    again = world.look(record=True)
+    assert (again["champion"], again["closed"]) == (both["champion"], both["closed"])
+    assert len(list_closed(world)) == 2
+
+
+def test_a_closed_day_has_no_text_and_no_id(world: World) -> None:
+    world.answer("customer-81", text="where is my parcel")
+    world.look(record=True)
+    for path in world.log.glob("closed-*"):
+        table = pd.read_parquet(path)
+        texts = " ".join(map(str, table.drop(columns=["bundle", "version", "side"]).to_numpy()))
+        assert not {"customer-81", "parcel"} & set(texts.replace("'", " ").split())
+    (entry, _) = list_closed(world)
+    assert '"answers":201,"labelled":200,"right":190.0' in entry.reason
+
+
+@pytest.mark.parametrize("damage", ["edit", "delete"])
+def test_a_changed_closed_day_is_refused(world: World, damage: str) -> None:
+    world.look(record=True)
+    path = world.log / "closed-2026-03-10.parquet"
+    if damage == "edit":
+        pd.read_parquet(path).assign(score=1.0).to_parquet(path, index=False)
+    else:
+        path.unlink()
+    with pytest.raises(DataError, match=r"closed-2026-03-10.parquet: .*Restore it from a backup"):
+        world.look(record=True)
+
+
+def test_a_day_with_missing_files_stays_open_until_somebody_accepts_it(world: World) -> None:
+    world.live(200, 10, NOON + 2 * DAY, start=400)
+    world.write_log(sequence=5)
+    report = world.look(record=True)
+    assert report["closed"] == ["2026-03-10"]
+    assert "3 files of the log are missing" in report["lines"]
+    assert "2026-03-11 stays open: 3 files of the log between 2026-03-11 and" in report["lines"]
+    accepted = world.look(record=True, accepted="the disk was full")
+    assert accepted["closed"] == ["2026-03-10", "2026-03-11", "2026-03-12"]
+    assert '"accepted":"the disk was full"' in list_closed(world)[-1].reason
+
+
+@pytest.mark.parametrize("moment", ["before the file", "after the file", "after the entry"])
+def test_a_run_that_is_killed_is_finished_by_the_next(
+    world: World, moment: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, note = RequestFolder.write, Desk.note
+    with monkeypatch.context() as patch:
+
+        def die_at_the_file(*args: object) -> None:
+            if moment == "after the file":
+                write(*args)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+        def die_at_the_entry(*args: object) -> None:
+            note(*args)  # type: ignore[arg-type]
+            raise KeyboardInterrupt
+
+        if moment == "after the entry":
+            patch.setattr(Desk, "note", die_at_the_entry)
+        else:
+            patch.setattr(RequestFolder, "write", die_at_the_file)
+        with pytest.raises(KeyboardInterrupt):
+            world.look(record=True)
+    kept = {path.name: path.read_bytes() for path in world.log.glob("closed-*")}
+    assert len(kept) == (moment != "before the file")
+    # On another machine, which knows other labels by now.
+    other = replace(world, outcomes=[row | {"label": "b"} for row in world.outcomes])
+    other.look(record=True)
+    assert {name: (world.log / name).read_bytes() for name in kept} == kept
+    entries = list_closed(world)
+    assert len(entries) == 2
+    world.look(record=True)
+    assert list_closed(world) == entries
+
+
+def test_a_worse_champion_requests_training_once_for_each_closed_day(world: World) -> None:
+    world.outcomes = [row | {"label": "b"} for row in world.outcomes]
+    before = count_requests()
+    assert world.look()["verdict"] == "worse"
+    assert count_requests() == before
+    report = world.look(record=True)
+    assert report["verdict"] == "worse"
+    assert "training requested, journal entry" in report["reason"]
+    again = world.look(record=True)
+    assert again["verdict"] == "watch"
+    assert "already requested for these days" in again["reason"]
+    assert count_requests() == before + 1
+    world.live(200, 200, NOON + 2 * DAY, start=400)
+    drift = world.params.drift.model_copy(update={"retrain": Retrain(per_day=1)})
+    world.params = world.params.model_copy(update={"drift": drift})
+    limited = world.look(record=True)
+    assert limited["verdict"] == "watch"
+    assert "times within a day, the most allowed" in limited["reason"]
+
+
+def test_a_retry_after_its_day_was_closed_is_the_same_unit(world: World) -> None:
+    world.look(record=True, now=NOON + 8 * DAY)
+    world.answer("r0", "b", at=NOON + DAY)
+    assert world.look(record=True)["champion"]["answered"] == 400
+
+
+def test_errors_that_are_reported_sooner_change_nothing(world: World) -> None:
+    """Of a day that is not old enough, errors alone may be known."""
+    world.params = make_params(min_coverage=0.9)
+    for number, row in enumerate(world.outcomes[200:], 200):
+        row["label"] = "a" if number >= 210 else "b"
+    known = world.outcomes[:210]  # of the second day the errors came back
+    sooner = replace(world, outcomes=known)
+    assert sooner.look(record=True, now=NOON + 8 * DAY)["champion"]["mean"] == 0.95
+    assert world.look(record=True, now=NOW)["champion"]["mean"] == 0.95
