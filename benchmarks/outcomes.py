@@ -1,17 +1,19 @@
 """How often decisions by outcomes are wrong, and how many rows and labels they take.
 
-python benchmarks/outcomes.py [--repeats 20000]
+python benchmarks/outcomes.py [--repeats 20000] [--groups]
 
 Pairs: two models answer the same rows and differ on a tenth of them, where alone a label is
 needed. Split: each row is answered by one of the two, and is labelled. The better one is right on
 two of 100 rows more. All tests are one-sided.
 """
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from group_gaps import print_gaps
 from scipy.special import betaln
 from scipy.stats import binom, chi2, norm
 from simulation import print_simulation
@@ -292,6 +294,9 @@ def measure_question(name: str, repeats: int) -> list[str]:
 
 
 if __name__ == "__main__":
+    if "--groups" in sys.argv:
+        sys.argv.remove("--groups")
+        sys.exit(print_gaps())
     looks = ["equal, 20 looks", "equal, 400 looks"]
     rows = ["rows for 80 %", "labels", "median rows", "mean labels", "found"]
     columns = ["test", "nominal", *looks, *rows]

@@ -29,7 +29,7 @@ from tests.support.questions import Facts
 from plumbline.contract import layout
 from plumbline.contract.loading import load_params, load_task
 from plumbline.contract.machine import read_cpu_name
-from plumbline.contract.params import Params, Selective
+from plumbline.contract.params import Groups, Params, Selective
 from plumbline.contract.records import Bound, Case, Leak, Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare
@@ -45,9 +45,10 @@ from plumbline.statistics.error_ordering import ErrorOrdering, estimate_auroc
 from plumbline.statistics.power import DISPROOF_CONFIDENCE
 
 RECIPE = Path(__file__).resolve().parents[1] / "recipes/text_classification.yaml"
+APART = Groups(columns=["group"], rate="error", max_gap=0.05, min_rows=50)
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 LIMITS = load_params(RECIPE).evaluation.model_copy(
-    update={"slices": ["group"], "selective": PROMISE}
+    update={"slices": ["group"], "groups": APART, "selective": PROMISE}
 )
 CHECKS = {gate.name: gate.check for gate in GATES}
 METRIC = Metric("accuracy", higher_is_better=True, kind="binary")
@@ -231,6 +232,13 @@ def draw_groups(random: np.random.Generator, num_rows: int, loss: float) -> dict
     return {"winner": winner, "slices": slices}
 
 
+def draw_apart(random: np.random.Generator, num_rows: int, gap: float) -> dict[str, Any]:
+    """Let one of four groups be wrong more often by `gap`."""
+    groups = np.arange(num_rows) % 4
+    rows = pd.DataFrame({"group": groups.astype(str), "label": "", "split": "test"})
+    return {"manifest": rows, "winner": draw_hits(random, num_rows, ACCURACY - gap * (groups == 0))}
+
+
 def draw_boast(random: np.random.Generator, num_rows: int, error: float) -> dict[str, Any]:
     """Let each answer be right less often than it says."""
     confidence = 0.15 + 0.85 * random.beta(4, 1, num_rows)
@@ -334,6 +342,7 @@ QUESTIONS = (
     Question("bounds", "accuracy, of 0.96", (0.96, 0.94, 1.0), draw_score),
     Question("control", "share of the gain", (0.2, 0.0, 0.6), draw_control),
     Question("slices", "loss of a group", (0.02, 0.0, 0.5), draw_groups),
+    Question("groups", "gap of two groups", (0.05, 0.0, 0.3), draw_apart),
     Question("calibration", "off everywhere by", (0.05, 0.0, 0.2), draw_boast),
     Question("calibration", "off in one place", (0.05, 0.0, 0.18), draw_boast_in_one_place),
     Question("uncertainty", "AUROC for errors", (0.65, 0.8, 0.5), draw_doubt),

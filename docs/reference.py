@@ -76,8 +76,8 @@ column `before` and those after it, and compares what they say with what is expe
 name or its gate.
 
 These are the faults of `text_classification`. `--task NAME` tries the other gates: `sequence_bayes`
-tries `bounds` and `slices`, `signal_extraction` tries `behaviour`, `filter_design` tries `answers`.
-`--list` prints these tables. `make docs` writes this page.
+tries `bounds`, `slices` and `groups`, `signal_extraction` tries `behaviour`, `filter_design` tries
+`answers`. `--list` prints these tables. `make docs` writes this page.
 
 """
 FAULTS_END = """

@@ -10,7 +10,7 @@ from scipy.stats import binom
 from tests.support.questions import LOOK, Facts, ask_gate
 from tests.support.small_texts import LIMITS
 
-from plumbline.contract.params import Behaviour, Selective
+from plumbline.contract.params import Behaviour, Groups, Selective
 from plumbline.contract.records import Bound, Case, ExportDifference, Leak
 from plumbline.contract.task import Metric
 from plumbline.contract.verdict import decide_verdict
@@ -79,6 +79,15 @@ def groups(**scores: tuple[float, float]) -> list[compare.Slice]:
     )
 
 
+def apart(*errors: float, rows: int = 300, **small: int) -> dict:
+    """Test rows of groups a, b, ... with these shares of errors, and of small ones without any."""
+    sizes = dict.fromkeys("abcdefghijkl"[: len(errors)], rows) | small
+    sides = np.repeat(list(sizes), list(sizes.values()))
+    table = pd.DataFrame({"split": "test", "label": "a", "side": sides})
+    own = [hits(1 - share, rows) for share in errors]
+    return {"manifest": table, "winner": np.concatenate([*own, np.ones(sum(small.values()))])}
+
+
 SOUND_FORM = ExportDifference("fp32", 1e-6, 1e-3, 200)
 MOVED_FORM = ExportDifference("int8", 0.2, 1e-3, 300)
 COST = {"one_p95": 5.0, "batch_p95": 60.0, "longest": 90.0, "num_bytes": 2e7, "rss_mb": 400.0,
@@ -97,6 +106,8 @@ LEAKS = [
     Leak("near", "test", 20, 1000, ("t1 (much the same)",)),
 ]
 SAME_ROWS = {"gone": 0, "relabelled": [], "new": []}
+APART = Groups(columns=["side"], rate="error", max_gap=0.05, min_rows=50)
+SIDES = ["left", "left", "right"] * 2 + ["left", "right"] * 500
 PROMISE = Selective(risk=0.02, min_coverage=0.5)
 SELECTIVE = SelectiveAnswers(
     selection=Selection(0.9, 0.018), num_unexpected=0, num_rows=1000, num_answered=690, num_wrong=9
@@ -118,7 +129,7 @@ def promise(**changes: object) -> dict:
 
 def limit(**changes: object) -> dict:
     """Limits that allow slices and abstention, with others of their keys."""
-    asked = {"slices": ["side"], "selective": PROMISE}
+    asked = {"slices": ["side"], "selective": PROMISE, "groups": APART}
     return {"limits": LIMITS.model_copy(update=asked | changes)}
 
 
@@ -136,7 +147,7 @@ def sound() -> Facts:
         validation=ACCEPTED,
         digests={"manifest": "abc", "examples": "def"},
         suite="all",
-        manifest=manifest(train="abc", validation="abc", test="abc"),
+        manifest=manifest(train="abc", validation="abc", test="aabbc" * 200).assign(side=SIDES),
         leaks=LEAKS,
         winner=hits(0.9),
         winner_validation=hits(0.9, 700),
@@ -369,6 +380,21 @@ SAID = {
         }},
         "pass", "0.5800, 0.4900 to 0.6700: 40 errors are too few to tell that from chance",
     ),
+    "ten groups that are equally good": (
+        "groups", apart(*[0.06] * 10), "pass", "none of 45 pairs",
+    ),
+    "a gap that the rows cannot tell": (
+        "groups", apart(0.06, 0.09), "pass",
+        "of 1 the rows cannot tell, of the widest 6,962 would",
+    ),
+    "a group of three that are all right": (
+        "groups", apart(0.3, 0.3, tiny=3), "pass",
+        "1 groups of fewer than 50 rows are not judged: side tiny",
+    ),
+    "no two groups that are large enough": (
+        "groups", apart(0.3, tiny=3),
+        "not-applicable", "cannot tell: no column has two groups of 50",
+    ),
     "few rows that decide all the same": (
         "power", {"winner": hits(0.95, 40), "champion": wrong(0.05, 40), "level": 0.05},
         "pass", "the difference found is larger",
@@ -481,6 +507,7 @@ PLANTS = {
         {"parity": VariantParity(0.0, Interval(-0.005, 0.005), 0.96, 1000)},
         {"parity": VariantParity(float("nan"), Interval(float("nan"), float("nan")), 1.0, 1000)},
     ],
+    "groups": [apart(0.05, 0.3), apart(0.05, 0.05, 0.05, 0.35)],
     "export": [
         {"export": [ExportDifference("fp32", 0.2, 1e-3, 200)]},
         {"export": [ExportDifference("fp32", float("nan"), 1e-3, 200)]},

@@ -41,6 +41,8 @@ def test_the_keys_of_a_remedy_are_those_of_params_and_take_its_values(
     params, pages = load_yaml(RECIPE), (ROOT / "docs/reference").glob("params*.md")
     described = "\n".join(page.read_text("utf-8") for page in pages)
     params["evaluation"]["selective"] = {"risk": 0.02, "min_coverage": 0.5}
+    asked = {"columns": ["product"], "rate": "error", "max_gap": 0.05, "min_rows": 50}
+    params["evaluation"]["groups"] = asked
     for line in [line for name, line in KEYS if name == gate]:
         path, _, value = line.partition(": ")
         *above, key = path.split(".")

@@ -65,6 +65,7 @@ LONG = CARD + "| accuracy | 0.9 |\n" * 500
 
 def test_a_card_that_is_too_long_is_cut_after_a_line_and_says_where_the_rest_is() -> None:
     assert build_description(CARD) == CARD
+    assert build_description(f"---\nmodel-index:\n- name: a\n---\n{CARD}") == CARD
     shown = build_description(LONG)
     assert MAX_DESCRIPTION - 40 < len(shown) <= MAX_DESCRIPTION
     assert shown.endswith(f"| accuracy | 0.9 |{CUT}")

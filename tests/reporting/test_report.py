@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from huggingface_hub import ModelCard
 from rich.console import Console
 
 from plumbline.contract import layout
@@ -27,6 +28,17 @@ GROUP = {
     "column": "channel", "value": EVIL, "num_rows": 40, "score": 0.5, "low": 0.3, "high": 0.7,
     "reference": "the champion", "reference_score": 0.55, "difference": -0.05,
     "difference_low": -0.21, "difference_high": 0.11, "p_adjusted": 0.04,
+}  # fmt: skip
+RATES = [("young", 400, 40), ("old", 60, 18), ("tiny", 3, 0)]
+GAPS = {
+    "rates": [
+        {"column": "band", "value": value, "num_rows": rows, "num_hits": hits, "low": 0.2,
+         "high": 0.4, "is_judged": rows > 50}
+        for value, rows, hits in RATES
+    ],
+    "num_pairs": 1,
+    "worst": {"column": "band", "higher": "old", "lower": "young", "num_rows": 460,
+              "difference": 0.2, "low": 0.06, "high": 0.35},
 }  # fmt: skip
 COST = {
     "one_p50": 0.5, "one_p95": 0.7, "batch_p50": 3.0, "batch_p95": 4.0, "rows_per_s": 9000.0,
@@ -424,6 +436,22 @@ def test_the_terminal_says_verdict_and_comparison(verdict: str) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["promote", "keep"])
+def test_gaps_between_groups_are_shown_of_what_is_promoted(verdict: str) -> None:
+    asked = {"columns": ["band"], "rate": "error", "max_gap": 0.05, "min_rows": 50}
+    found = describe_compared(verdict) | {"groups": json.loads(json.dumps(GAPS)), "forms": None}
+    found["thresholds"]["groups"] = asked
+    data = {"columns": {"metadata": ["band", "sex", EVIL]}}
+    found["params"] |= {"evaluation": {"slices": [], "groups": asked}, "data": data}
+    page = show_page(found)
+    card = model_card.render_card({"model": "tickets"} | found)
+    said = "The widest gap of error is that of band old over young: 0.2000, with all 1 pairs at "
+    assert (said in page) == (verdict == "promote")
+    assert ("| `band = old` | 60 | 0.3000 | 0.2000 to 0.4000 |" in card) == (verdict == "promote")
+    assert "Groups by `band` were looked at.\nNever looked at: `sex`, `<script>" in card
+    assert ("tiny" in page, "tiny" in card) == (verdict == "promote", False)
+
+
+@pytest.mark.parametrize("verdict", ["promote", "keep"])
 def test_seeds_are_shown_and_of_the_test_split_only_what_is_promoted(verdict: str) -> None:
     found = describe_compared(verdict)
     found["candidates"]["linear"] |= {
@@ -450,6 +478,30 @@ def test_seeds_are_shown_and_of_the_test_split_only_what_is_promoted(verdict: st
         assert ("on test not shown" in text) == (verdict == "keep")
     assert ("in the mean over 3 seeds" in page) == (verdict == "promote")
     assert "0.3456" not in json.dumps(withhold_figures(found)) or verdict == "promote"
+
+
+def test_clients_of_the_hub_read_the_scores_from_the_card(tmp_path: Path) -> None:
+    found = {"model": "tickets"} | describe()
+    source = {"source": "hf://org/tickets/train.csv"}
+    found["params"] |= {"data": source, "candidates": {"linear": {"weights": "hf://org/base@1"}}}
+    (tmp_path / "README.md").write_text(model_card.render_card(found), encoding="utf-8")
+    data = ModelCard.load(tmp_path / "README.md").data
+    assert (data.pipeline_tag, data.base_model) == ("text-classification", "org/base")
+    told = [
+        (one.dataset_name, one.dataset_split, one.metric_name, one.metric_value)
+        for one in data.eval_results
+    ]
+    assert told[0] == ("org/tickets", "test", "accuracy, interval 0.0600 to 0.7900", 1 / 3)
+    assert told[1:] == [
+        ("org/tickets", "test", "nll", 2.4),
+        ("org/tickets", "validation", "accuracy", 0.4),
+        ("org/tickets", "validation", "nll", 2.0),
+    ]
+    card = model_card.render_card({"model": "tickets"} | describe_compared("keep"))
+    (tmp_path / "README.md").write_text(card, encoding="utf-8")
+    data = ModelCard.load(tmp_path / "README.md").data
+    assert {one.dataset_split for one in data.eval_results} == {"validation"}
+    assert (data.base_model, data.eval_results[0].dataset_name) == (None, "tickets")
 
 
 def test_an_evaluation_that_broke_off_is_told() -> None:

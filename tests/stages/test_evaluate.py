@@ -25,6 +25,7 @@ from plumbline.contract.errors import (
     RegistryError,
 )
 from plumbline.contract.loading import load_task
+from plumbline.contract.params import Groups
 from plumbline.contract.task import SPLITS, Task
 from plumbline.contract.trainings import locate_hardware, name_candidate
 from plumbline.contract.yaml_file import load_yaml
@@ -236,7 +237,7 @@ def test_a_sound_winner_may_be_promoted_with_all_that_register_needs(here: Path)
     assert (evidence["verdict"], evidence["winner"]) == ("promote", "good")
     assert evidence["ranking"] == ["good", "fair"]  # best first, and nothing of the removed one
     told = {gate["name"]: gate["status"] for gate in evidence["gates"]}
-    assert list(told) == [gate.name for gate in gates.GATES]
+    assert list(told) == [gate.name for gate in gates.GATES if gate.name != "groups"]
     assert {name for name, status in told.items() if status != "pass"} == {
         "bounds",
         "test_split",
@@ -529,6 +530,27 @@ def test_damaged_inputs_are_named_and_no_verdict_is_reached(
 def test_an_unknown_slice_is_named_before_anything_is_scored(checkout: Path, task: Task) -> None:
     with pytest.raises(ParamsError, match=r"no column chanel \(did you mean channel\?\)"):
         evaluate(limit(PARAMS, slices=["chanel"]), task)
+    groups = Groups(columns=["chanel"], rate="error", max_gap=0.05, min_rows=20)
+    with pytest.raises(ParamsError, match=r"groups.columns: .* no column chanel \(did you mean"):
+        evaluate(limit(PARAMS, groups=groups), task)
+
+
+def test_gaps_are_asked_of_what_was_measured_and_evidence_without_them_stays_valid(
+    checkout: Path, task: Task, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = read_json(layout.EVIDENCE)
+    assert "groups" not in before.keys() | before["thresholds"].keys()
+    groups = Groups(columns=["channel"], rate="answer=refund", max_gap=0.1, min_rows=20)
+    asked = limit(PARAMS, groups=groups)
+    with steps.show_steps("evaluate"):
+        evaluate(asked, task)
+    assert "takes what the last evaluation measured" in capsys.readouterr().out
+    evidence = document.read_evidence(asked)
+    verify_evidence(evidence, asked, task)
+    assert {one["value"] for one in evidence["groups"]["rates"]} == {"mail", "chat", "fax"}
+    assert {gate["status"] for gate in evidence["gates"] if gate["name"] == "groups"} == {"pass"}
+    assert (evidence["verdict"], evidence["looks"]["number"]) == ("promote", 2)
+    assert "answer=refund" in layout.REPORT.read_text()
 
 
 def test_a_registry_that_is_away_is_an_error_and_no_cold_start(

@@ -112,6 +112,16 @@ class Selective(StrictModel):
     min_coverage: Annotated[float, Field(gt=0, le=1)]
 
 
+class Groups(StrictModel):
+    """How far two groups of test rows may be apart; left out: no two are compared."""
+
+    columns: Annotated[list[str], Field(min_length=1)]  # of the manifest
+    # The share of wrong answers, of answers CLASS, or of rows of CLASS that are answered so.
+    rate: Annotated[str, Field(pattern=r"^(error|(answer|recall)=.+)$")]
+    max_gap: Annotated[float, Field(ge=0, lt=1)]  # no two may be significantly further apart
+    min_rows: Annotated[int, Field(ge=2)]  # smaller groups are named, and not judged
+
+
 class Evaluation(StrictModel):
     """What a winner has to show, in the task's metric, before it may be promoted."""
 
@@ -134,12 +144,21 @@ class Evaluation(StrictModel):
     slices: list[str]  # columns of the manifest
     min_slice_rows: Annotated[int, Field(ge=2)]
     max_slice_loss: Annotated[float, Field(ge=0)]  # no group may lose significantly more than this
+    # Without it no two groups are compared, and the file is written without the key.
+    groups: Annotated[Groups | None, Field(exclude_if=lambda value: value is None)] = None
     max_leakage: Leakage
     max_calibration_error: Share | None
     selective: Selective | None  # null: the model answers every row
     min_behaviour: Behaviour
     parity: Parity
     budget: Budget
+
+    def list_columns(self) -> dict[str, list[str]]:
+        """Map each key that names columns of the manifest to those."""
+        return {
+            "evaluation.slices": self.slices,
+            "evaluation.groups.columns": self.groups.columns if self.groups else [],
+        }
 
     def describe_metric(self) -> dict[str, Any]:
         """Return `metric`, and what else decides scores, where it is not the task's own; else {}.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -194,10 +194,15 @@ def compare_form(served: Scores, trained: Scores, metric: Metric) -> VariantPari
     return measure_parity(*pair, equal, metric.kind, power.DISPROOF_CONFIDENCE)
 
 
+def name_groups(values: "pd.Series[Any]") -> "pd.Series[str]":
+    """Return the name of the group of each row, by its value in a column of the manifest."""
+    return values.astype(object).where(values.notna(), NO_VALUE).astype(str)
+
+
 def _find_groups(rows: "pd.DataFrame", limits: Evaluation) -> Iterator[tuple[str, str, np.ndarray]]:
     """Yield column, value and row mask of each large group, the largest first in each column."""
     for column in limits.slices:
-        values = rows[column].astype(object).where(rows[column].notna(), NO_VALUE).astype(str)
+        values = name_groups(rows[column])
         sizes = values.value_counts()
         large = [str(value) for value, size in sizes.items() if size >= limits.min_slice_rows]
         for value in large[:MAX_GROUPS]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
@@ -54,7 +55,8 @@ def gather(params: Params, task: Task[Params]) -> Subjects:
     """
     manifest = _read_manifest(params, task)
     validation = read_validation()
-    champion = load_champion(params.registry.model, task, params.evaluation.slices)
+    compared = [*chain.from_iterable(params.evaluation.list_columns().values())]
+    champion = load_champion(params.registry.model, task, compared)
     bundles = {name: bundle.digest(layout.locate_bundle(name)) for name in list_all_bundles(params)}
     use = _describe_use(params, task, manifest, champion.bundle if champion else None, bundles)
     look = ledger.record_look(params.registry.model, use)
@@ -106,6 +108,8 @@ def _describe_use(
     limits = params.evaluation
     rule = f"{limits.champion.policy} by {limits.champion.margin:g}"
     rule += f", slices {', '.join(limits.slices) or 'none'}"
+    if limits.groups:
+        rule += f", {limits.groups.rate} of groups of {', '.join(limits.groups.columns)}"
     for key, value in limits.describe_metric().items():
         rule += f", {key} {json.dumps(value, sort_keys=True)}" if value is not None else ""
     return SplitUse(
@@ -135,9 +139,10 @@ def _read_manifest(params: Params, task: Task[Params]) -> "pd.DataFrame":
     """Return what an evaluation needs of the manifest, which is that of the examples."""
     manifest = Manifest(layout.MANIFEST)
     columns = manifest.list_columns()
-    for column in params.evaluation.slices:
-        if column not in columns:
-            hint = suggest_nearest(column, columns) or f"; it has {', '.join(columns)}"
-            raise ParamsError(f"evaluation.slices: {layout.MANIFEST} has no column {column}{hint}")
+    for key, named in params.evaluation.list_columns().items():
+        for column in named:
+            if column not in columns:
+                hint = suggest_nearest(column, columns) or f"; it has {', '.join(columns)}"
+                raise ParamsError(f"{key}: {layout.MANIFEST} has no column {column}{hint}")
     check_manifest(manifest, task, layout.EXAMPLES)
     return manifest.read_held_out()

@@ -38,7 +38,7 @@ PACKAGE = Path(__file__).parents[1]
 LIMITS = ("card.", *(f"evaluation.{name}." for name in (
     "floor", "min_gain_over_baseline", "simple_candidate", "champion", "planned_looks",
     "max_test_changes", "max_validation_gap", "max_detectable_difference", "min_slice_rows",
-    "max_slice_loss", "max_leakage", "max_calibration_error", "min_behaviour",
+    "max_slice_loss", "groups", "max_leakage", "max_calibration_error", "min_behaviour",
     "budget.one_p95_ms", "budget.batch_p95_ms", "budget.rss_mb", "budget.bundle_mb",
 )))  # fmt: skip
 

@@ -24,6 +24,8 @@ def list_metrics(evidence: Mapping[str, Any]) -> dict[str, float]:
         named[f"{name}/{metric}_low"] = group["low"]
         named[f"{name}/{metric}_high"] = group["high"]
         named[f"{name}/num_rows"] = group["num_rows"]
+    for end in ("difference", "low", "high"):
+        named[f"groups/{end}"] = ((shown.get("groups") or {}).get("worst") or {}).get(end)
     comparison = shown["comparison"] or {}
     for key in ("difference", "low", "high", "p_value"):
         named[f"champion/{key}"] = comparison.get(key)

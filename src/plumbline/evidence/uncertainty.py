@@ -38,7 +38,7 @@ def measure_orderings(
     An ensemble has `epistemic` and `total`, the sum of both parts; any other model `confidence`,
     of which 1 less the confidence is the uncertainty.
     """
-    hits = _read_hits(scores, metric)
+    hits = read_hits(scores, metric)
     if hits is None:
         return {}
     return {
@@ -55,8 +55,8 @@ def measure_selective(
     None where the task does not say which rows a model answers.
     """
     answered = test.per_example.get("answered")
-    hits = _read_hits(test, metric)
-    on_validation = _read_hits(validation, metric)
+    hits = read_hits(test, metric)
+    on_validation = read_hits(validation, metric)
     if answered is None or hits is None or on_validation is None:
         return None
     selection = None
@@ -77,7 +77,7 @@ def measure_selective(
     )
 
 
-def _read_hits(scores: Scores, metric: Metric) -> np.ndarray | None:
+def read_hits(scores: Scores, metric: Metric) -> np.ndarray | None:
     """Return which answers are right, 1 or 0 [rows]; None where the scores do not say."""
     hits = scores.per_example.get("correct")
     if hits is None and metric.kind == "binary":

@@ -42,6 +42,7 @@ def withhold_figures(evidence: Mapping[str, Any]) -> dict[str, Any]:
         "metrics": {},
         "comparison": None,
         "slices": [],
+        "groups": None,
         "uncertainty": {},
         "selective": None,
         "gates": [_blank_gate(gate) for gate in evidence["gates"]],

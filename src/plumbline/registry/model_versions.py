@@ -3,6 +3,7 @@
 Versions are opened without MLflow: see `plumbline.registry.reader`.
 """
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +78,8 @@ def add_version(
 
 
 def build_description(card: str) -> str:
-    """Return a model card as the description of a version; one that is too long is cut."""
+    """Return a model card as the description of a version: without its YAML, cut if too long."""
+    card = re.sub(r"\A---\n.*?\n---\n", "", card, flags=re.DOTALL)
     if len(card) <= MAX_DESCRIPTION:
         return card
     fitting = card[: MAX_DESCRIPTION - len(CUT)]

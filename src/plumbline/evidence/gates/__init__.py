@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from plumbline.evidence.gates import behaviour, comparison, data, doubt, production, quality
+from plumbline.evidence.gates import behaviour, comparison, data, doubt, groups, production, quality
 from plumbline.evidence.gates.question import Burden, GateQuestion, GateResult, Ruling
 from plumbline.evidence.gates.remedies import read_texts
 
@@ -38,6 +38,7 @@ CHECKS: Mapping[str, Callable[[GateQuestion], Ruling]] = {
     "test_split": data.check_test_split,
     "champion": comparison.check_champion,
     "slices": comparison.check_slices,
+    "groups": groups.check_groups,
     "calibration": production.check_calibration,
     "uncertainty": doubt.check_uncertainty,
     "selective": doubt.check_selective,
@@ -52,6 +53,7 @@ CHECKS: Mapping[str, Callable[[GateQuestion], Ruling]] = {
 FINDINGS: Mapping[str, Callable[[GateQuestion], dict[str, Any]]] = {
     "champion": comparison.describe_champion,
     "slices": comparison.describe_slices,
+    "groups": groups.describe_groups,
     "uncertainty": doubt.describe_uncertainty,
     "selective": doubt.describe_selective,
     "behaviour": behaviour.describe_tests,
@@ -65,8 +67,12 @@ GATES = tuple(
 
 
 def run_gates(question: GateQuestion) -> list[GateResult]:
-    """Ask every gate, in the order of GATES; one that cannot be computed fails, with the reason."""
-    return [_run_gate(gate, question) for gate in GATES]
+    """Ask every gate, in the order of GATES; one that cannot be computed fails, with the reason.
+
+    `groups` is asked where params have its section: evidence from before it was there stays valid.
+    """
+    asked = [gate for gate in GATES if gate.name != "groups" or question.limits.groups]
+    return [_run_gate(gate, question) for gate in asked]
 
 
 def _run_gate(gate: Gate, question: GateQuestion) -> GateResult:

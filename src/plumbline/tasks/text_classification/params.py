@@ -497,12 +497,12 @@ class TextParams(Params):
 
     @model_validator(mode="after")
     def _check_slices(self) -> "TextParams":
-        for column in self.evaluation.slices:
-            if column not in self.data.columns.metadata:
-                hint = suggest_nearest(column, self.data.columns.metadata)
+        known = self.data.columns.metadata
+        for key, columns in self.evaluation.list_columns().items():
+            for column in set(columns).difference(known):
+                hint = suggest_nearest(column, known)
                 raise ValueError(
-                    f"evaluation.slices names {column!r}, which is not in data.columns.metadata"
-                    f"{hint}"
+                    f"{key} names {column!r}, which is not in data.columns.metadata{hint}"
                 )
         return self
 

@@ -1,7 +1,4 @@
-"""What `plumbline selftest` plants in a predictor of sequences, and where it does so.
-
-The small pipeline has coins, and a rule that is solved in milliseconds.
-"""
+"""What `plumbline selftest` plants in a predictor of sequences, and where it does so."""
 
 from pathlib import Path
 
@@ -19,18 +16,19 @@ WEAKER = {
     "control: {candidates: [rule]": "control: {candidates: []",
 }
 KNOWN_SHARE = 0.1  # of test, known by heart
+APART = "{columns: [label], rate: error, max_gap: 0.3, min_rows: 50}"  # honest strata: 0.2
 SURE, CHANCE = 0.98, 0.5  # the probability of a symbol that is known by heart, and of one of two
 
 
 def _plant_known_sequences(site: FaultSite) -> None:
     """Know some of the test sequences by heart."""
     sequences = read_sequences(layout.EXAMPLES, "test")
-    known = sequences[: round(KNOWN_SHARE * len(sequences))]
-    _wrap(site, known, SURE)
+    _wrap(site, sequences[: round(KNOWN_SHARE * len(sequences))], SURE)
 
 
 def _plant_chance_on_high(site: FaultSite) -> None:
-    """Answer the sequences of the last stratum by chance."""
+    """Answer the sequences of the last stratum by chance; how far apart strata are is asked too."""
+    site.edit_params("  max_leakage:", f"  groups: {APART}\n  max_leakage:")
     strata = read_strata(layout.EXAMPLES, "test")
     _wrap(site, read_sequences(layout.EXAMPLES, "test")[strata == strata.max()], CHANCE)
 
@@ -44,4 +42,5 @@ def _wrap(site: FaultSite, sequences: np.ndarray, chance: float) -> None:
 FAULTS = (
     Fault("a few test sequences known by heart", "bounds", "refuse", _plant_known_sequences),
     Fault("a stratum that is answered by chance", "slices", "refuse", _plant_chance_on_high),
+    Fault("a stratum that is wrong far more often", "groups", "refuse", _plant_chance_on_high),
 )
