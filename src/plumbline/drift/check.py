@@ -16,6 +16,7 @@ from plumbline.drift.statistical_tests import LABEL, DriftTest
 from plumbline.drift.window import RowWindow
 from plumbline.process.files import write_aside, write_json
 from plumbline.registry import promotion
+from plumbline.registry.alerts import send_alert
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.reporting import html
@@ -93,7 +94,8 @@ def _record_outcome(
     now = datetime.now(UTC)
     overall = decision.judge_over_time(outcome, history, champion.version, log, limits, now)
     if overall.verdict == "drift":
-        promotion.record_finding(name, "retrain", *subject, overall.reason)
+        entry = promotion.record_finding(name, "retrain", *subject, overall.reason)
+        send_alert(entry, overall.verdict)
     return overall
 
 

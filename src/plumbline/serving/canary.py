@@ -14,6 +14,7 @@ from plumbline.contract.errors import (
     RefusedError,
 )
 from plumbline.registry import journal
+from plumbline.registry.alerts import send_alert
 from plumbline.registry.journal import Decision
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
@@ -182,5 +183,7 @@ def _append_to_journal(decision: Decision) -> None:
     with journal.lock_journal() as locked:
         entries = locked.read_entries(decision.model)
         returned = [entry.bundle for entry in entries if entry.action == "return"]
-        if decision.bundle not in returned:
-            locked.append(decision)
+        if decision.bundle in returned:
+            return
+        entry = locked.append(decision)
+    send_alert(entry, "returned")

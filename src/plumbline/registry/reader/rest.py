@@ -2,6 +2,7 @@
 
 import base64
 import configparser
+import json
 import os
 import ssl
 from collections.abc import Iterator
@@ -64,6 +65,11 @@ class RestStore:
             tags = {tag["key"]: tag.get("value") for tag in model.get("tags", [])}
             return tags.get(key)
 
+    def tag_version(self, name: str, version: str, key: str, value: str) -> None:
+        """Set a tag on a version; OSError where the server does not take it."""
+        body = json.dumps({"name": name, "version": version, "key": key, "value": value}).encode()
+        self._open("/api/2.0/mlflow/model-versions/set-tag", body).close()
+
     def open_artifact(self, location: str, name: str) -> "IO[bytes]":
         """Open the file `name` (a/b/c) at a location; OSError or ValueError if it is unreadable."""
         parts = urlsplit(location)
@@ -107,10 +113,10 @@ class RestStore:
             raise TypeError("the response is not a JSON object")
         return answer
 
-    def _open(self, path: str) -> "IO[bytes]":
-        """Open the response to a GET."""
-        headers = _build_headers(self._userinfo)
-        request = Request(self._base + path, headers=headers)  # noqa: S310  http or https, as connect_store() checked
+    def _open(self, path: str, body: bytes | None = None) -> "IO[bytes]":
+        """Open the response to a GET, or to a POST of JSON."""
+        headers = _build_headers(self._userinfo) | {"Content-Type": "application/json"}
+        request = Request(self._base + path, body, headers)  # noqa: S310  http or https, as connect_store() checked
         return cast("IO[bytes]", self._opener.open(request, timeout=TIMEOUT_S))
 
 
