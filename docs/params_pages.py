@@ -19,6 +19,7 @@ TASKS = (
     "answer_consensus",
     "sequence_bayes",
     "filter_design",
+    "retrieval",
 )
 NARROWED = ("data", "validation", "candidates")  # by each task
 TOP = "version, task and seed"

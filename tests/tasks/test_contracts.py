@@ -7,6 +7,7 @@ import pytest
 from tests.support import (
     small_answers,
     small_filters,
+    small_retrieval,
     small_sequences,
     small_signals,
     task_contract,
@@ -33,6 +34,7 @@ FEW_FILTERS["data"]["generated"]["rows"] = {"train": 40, "validation": 25, "test
     [
         pytest.param(FilterParams.model_validate(FEW_FILTERS), "textbook", marks=slow),
         pytest.param(small_answers.small_params(), "logit", marks=slow),
+        pytest.param(small_retrieval.build_params(), "bm25", marks=slow),
         pytest.param(small_signals.small_params(), "fir", marks=slow),
         (small_sequences.build_params("dice"), "rule"),
         (small_sequences.build_params("coins"), "rule"),
@@ -47,6 +49,7 @@ def test_the_contract(folder: Path, params: object, candidate: str) -> None:
 PARAMS: dict[str, Params] = {
     "answers": small_answers.small_params(),
     "filters": small_filters.build_params(),
+    "retrieval": small_retrieval.build_params(),
     "dice": small_sequences.build_params("dice"),
     "coins": small_sequences.build_params("coins"),
     "signals": small_signals.small_params(),
@@ -65,6 +68,8 @@ def test_ingested_twice_it_is_the_same(tmp_path: Path, name: str) -> None:
     [
         ("filters", "test.parquet"),
         ("filters", "train.designs.parquet"),
+        ("retrieval", "corpus.parquet"),
+        *(("retrieval", f"{split}.parquet") for split in SPLITS),
         ("dice", "test.sequences.npy"),
         ("dice", "train.strata.npy"),
         ("dice", "prior.json"),

@@ -1,0 +1,154 @@
+"""An encoder that turns a text into a vector of length 1, and what a bundle keeps of it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.numpy import save_file as save_arrays
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+from torch.nn import functional
+
+from plumbline.contract.errors import ParamsError, TrainingError
+from plumbline.contract.params import TRAINED_FORM
+from plumbline.encoders.architectures import describe_architecture, get_max_tokens
+from plumbline.encoders.graphs import export_graph
+from plumbline.encoders.layers import pool_by_mean, use_cheap_layers, use_full_embedding
+from plumbline.encoders.tokenizer import INPUT_NAMES, read_tokenizer
+from plumbline.encoders.weights import find_weights, load_encoder
+from plumbline.process.files import write_json
+from tasks.retrieval.models.bundles import SearchSettings, write_search
+from tasks.retrieval.params import EncoderSettings, LexicalConfig
+from tasks.retrieval.predictor import GraphEncoder
+
+GRAPH = "model.onnx"
+WEIGHTS = "model.safetensors"
+CONFIG = "config.json"
+VECTORS = "vectors.safetensors"
+BATCH = 32
+NUM_TRIED = 64  # passages that the model and its graph encode
+TOLERANCE = 1e-4  # of the numbers of a unit vector
+TRACED = ["a short text", "a text of some more words than the other"]
+
+
+class SentenceEncoder(torch.nn.Module):
+    """An encoder, and the mean over a text's tokens (or its first token), of length 1."""
+
+    def __init__(self, body: Any, pooling: str) -> None:
+        super().__init__()
+        self.body = body
+        self._pooling = pooling
+
+    def forward(self, input_ids: torch.Tensor, attention_mask: torch.Tensor) -> torch.Tensor:
+        """Return vectors (rows, width) from ids and mask (rows, tokens)."""
+        states = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        pooled = states[:, 0]
+        if self._pooling == "mean":
+            pooled = pool_by_mean(states, attention_mask)
+        return functional.normalize(pooled.float(), dim=1)
+
+
+class TorchEncoder:
+    """Encodes texts with the torch model, some of similar length at a time."""
+
+    def __init__(self, config: EncoderSettings, model: SentenceEncoder) -> None:
+        self._model = model.eval()
+        self._tokenizer = load_tokenizer(config)
+        self._prefixes = config.query_prefix, config.passage_prefix
+
+    def encode_queries(self, queries: Sequence[str]) -> np.ndarray:
+        """Return the vectors of queries (queries, width)."""
+        return self._encode([self._prefixes[0] + text for text in queries])
+
+    def encode_passages(self, passages: Sequence[str]) -> np.ndarray:
+        """Return the vectors of passages (passages, width)."""
+        return self._encode([self._prefixes[1] + text for text in passages])
+
+    @torch.inference_mode()
+    def _encode(self, texts: Sequence[str]) -> np.ndarray:
+        rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
+        order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
+        vectors = np.empty((len(rows), self._model.body.config.hidden_size), np.float32)
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            padded = pad_tokens([rows[row] for row in batch])
+            vectors[batch] = self._model(**padded).numpy()
+        return vectors
+
+
+def load_model(config: EncoderSettings) -> SentenceEncoder:
+    """Load the pretrained encoder; ParamsError where it cannot read `max_tokens`."""
+    body = load_encoder(config.weights, find_weights(config.weights, config.sha256))
+    limit = get_max_tokens(body)
+    if limit is not None and config.max_tokens > limit:
+        raise ParamsError(
+            f"max_tokens: {config.max_tokens}, but {config.weights} reads at most {limit}"
+        )
+    use_cheap_layers(body)
+    return SentenceEncoder(body, config.pooling)
+
+
+def load_tokenizer(config: EncoderSettings) -> Tokenizer:
+    """Load the tokenizer of the encoder, which cuts texts at `max_tokens`."""
+    folder = find_weights(config.weights, None)
+    return read_tokenizer(folder / "tokenizer.json", config.max_tokens)
+
+
+def pad_tokens(rows: Sequence[Sequence[int]], prefix: str = "") -> dict[str, torch.Tensor]:
+    """Return ids and mask (rows, tokens of the longest) by the names that the model has for them.
+
+    `prefix` is put before the names.
+    """
+    width = max(map(len, rows))
+    ids = torch.zeros((len(rows), width), dtype=torch.int64)
+    mask = torch.zeros((len(rows), width), dtype=torch.int64)
+    for row, tokens in enumerate(rows):
+        ids[row, : len(tokens)] = torch.tensor(tokens)
+        mask[row, : len(tokens)] = 1
+    return dict(zip([prefix + name for name in INPUT_NAMES], (ids, mask), strict=True))
+
+
+def save_encoder(
+    config: EncoderSettings, model: SentenceEncoder, settings: SearchSettings, folder: Path
+) -> None:
+    """Write the encoder, its graph, the tokenizer and the vectors of the corpus.
+
+    WEIGHTS and CONFIG are as on a hub: transformers and sentence-transformers load the folder.
+    TrainingError if the graph does not give the vectors of the model.
+    """
+    model = model.float().cpu().eval()
+    use_full_embedding(model.body)
+    weights = {name: tensor.contiguous() for name, tensor in model.body.state_dict().items()}
+    save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
+    write_json(folder / CONFIG, describe_architecture(model.body))
+    tokenizer = load_tokenizer(config)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    graph = derive_graph(model, tokenizer)
+    (folder / GRAPH).write_bytes(graph.SerializeToString(deterministic=True))
+    described = {
+        "graphs": {TRAINED_FORM: GRAPH},
+        "query_prefix": config.query_prefix,
+        "passage_prefix": config.passage_prefix,
+        "pooling": config.pooling,
+        "max_tokens": config.max_tokens,
+    }
+    lexical = LexicalConfig(kind="bm25")
+    words = {"k1": lexical.k1, "b": lexical.b} if config.fusion else None
+    write_search(settings, folder, words=words, encoder=described)
+    vectors = GraphEncoder(folder, described, TRAINED_FORM).encode_passages(settings.corpus.texts)
+    tried = settings.corpus.texts[:NUM_TRIED]
+    expected = TorchEncoder(config, model).encode_passages(tried)
+    difference = float(np.abs(vectors[:NUM_TRIED] - expected).max())
+    if not difference <= TOLERANCE:  # NaN is caught too
+        raise TrainingError(
+            f"{GRAPH}: its vectors differ from the model's by {difference:.2g}; nothing was saved"
+        )
+    save_arrays({"vectors": vectors.astype(np.float16)}, folder / VECTORS)
+
+
+def derive_graph(model: SentenceEncoder, tokenizer: Tokenizer) -> Any:
+    """Return the graph of `model`, an onnx.ModelProto; equal weights give an equal graph."""
+    rows = [encoding.ids for encoding in tokenizer.encode_batch_fast(TRACED)]
+    return export_graph(model, pad_tokens(rows), "vector")

@@ -1,0 +1,59 @@
+"""Do the graph and the vectors of a bundle follow from its weights? They are derived again."""
+
+from pathlib import Path
+
+import numpy as np
+
+from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.records import ExportDifference
+from plumbline.contract.task import Columns
+from plumbline.process.files import read_json
+from tasks.retrieval.models.bundles import SETTINGS
+from tasks.retrieval.params import RetrievalParams
+
+ROUNDING = 2e-3  # of the numbers of a unit vector, kept in 16 bits
+NUM_TRIED = 200  # passages that are encoded again
+
+
+def compare_export(
+    params: RetrievalParams, candidate: str, folder: Path, columns: Columns
+) -> list[ExportDifference]:
+    """Derive the graph from the weights, and vectors of passages from the graph."""
+    settings = read_json(folder / SETTINGS)["encoder"]
+    if settings is None:
+        return []
+    import onnx
+    from safetensors.numpy import load_file as load_arrays
+    from safetensors.torch import load_file
+    from tokenizers import Tokenizer
+
+    from plumbline.encoders.architectures import rebuild_body
+    from plumbline.encoders.graphs import compare_graphs
+    from plumbline.encoders.layers import use_cheap_layers
+    from tasks.retrieval.models.encoding import (
+        CONFIG,
+        GRAPH,
+        VECTORS,
+        WEIGHTS,
+        SentenceEncoder,
+        derive_graph,
+    )
+    from tasks.retrieval.predictor import GraphEncoder
+
+    body = rebuild_body(read_json(folder / CONFIG))
+    use_cheap_layers(body)
+    body.load_state_dict(load_file(folder / WEIGHTS))
+    model = SentenceEncoder(body, settings["pooling"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    derived = derive_graph(model.eval(), tokenizer)
+    found = onnx.load(folder / GRAPH)
+    texts = read_json(folder / "corpus.json")["texts"]
+    kept = load_arrays(folder / VECTORS)["vectors"].astype(np.float32)
+    tried = np.random.default_rng(len(texts)).permutation(len(texts))[:NUM_TRIED]
+    encoder = GraphEncoder(folder, settings, TRAINED_FORM)
+    again = encoder.encode_passages([texts[place] for place in tried])
+    distance = float(np.abs(again - kept[tried]).max())
+    return [
+        compare_graphs(TRAINED_FORM, found, derived),
+        ExportDifference("the vectors of passages", distance, ROUNDING, len(tried)),
+    ]

@@ -1,0 +1,32 @@
+"""From a candidate's parameters to a Learner; each kind imports only the libraries that it uses."""
+
+from functools import partial
+from pathlib import Path
+
+from plumbline.contract.records import Learner
+from tasks.retrieval.data.storage import read_corpus
+from tasks.retrieval.models.bundles import SearchSettings, write_search
+from tasks.retrieval.params import EncoderSettings, LexicalConfig, RetrievalParams, TunedConfig
+
+
+def build_learner(params: RetrievalParams, candidate: str, examples: Path) -> Learner:
+    """Return the model and batches of `candidate`, ready to train; ingest wrote `examples`."""
+    config = params.candidates[candidate]
+    settings = SearchSettings(read_corpus(examples), params.data.max_chars)
+    if isinstance(config, TunedConfig):
+        from tasks.retrieval.models.tuning import build_tuned_learner  # imports torch
+
+        return build_tuned_learner(config, params.seed, examples, settings)
+    if isinstance(config, EncoderSettings):
+        from tasks.retrieval.models.encoding import load_model, save_encoder
+
+        model = load_model(config)
+        return Learner(save=partial(save_encoder, config, model, settings), solve=_learn_nothing)
+    if isinstance(config, LexicalConfig):
+        words = {"k1": config.k1, "b": config.b}
+        return Learner(save=partial(write_search, settings, words=words), solve=_learn_nothing)
+    raise TypeError(candidate)
+
+
+def _learn_nothing() -> None:
+    """Words are counted when a bundle is opened, and an encoder as it comes is as it comes."""

@@ -1,0 +1,152 @@
+"""Fine-tuning on pairs: a query's passage against the other passages of its batch."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.nn import functional
+from torch.utils.data import Dataset
+
+from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
+from plumbline.contract.learning_rate import decay_linearly
+from plumbline.contract.records import Learner
+from plumbline.encoders.layers import UsedEmbedding, freeze_lower_layers
+from tasks.retrieval.data.storage import Corpus, read_queries
+from tasks.retrieval.models.bundles import SearchSettings
+from tasks.retrieval.models.encoding import (
+    SentenceEncoder,
+    load_model,
+    load_tokenizer,
+    pad_tokens,
+    save_encoder,
+)
+from tasks.retrieval.params import TunedConfig
+
+VALIDATION_BATCH = 64
+Batch = dict[str, torch.Tensor]
+
+
+def build_tuned_learner(
+    config: TunedConfig, seed: int, examples: Path, settings: SearchSettings
+) -> Learner:
+    """Return the encoder of `config` and its batches."""
+    train, validation = (
+        QueryPairs(config, examples, split, settings.corpus) for split in ("train", "validation")
+    )
+    torch.manual_seed(seed)
+    model = load_model(config)
+    used = np.union1d(train.list_tokens(), validation.list_tokens())
+    full = model.body.get_input_embeddings()
+    model.body.set_input_embeddings(UsedEmbedding(full, torch.from_numpy(used)))
+    if config.frozen_layers:
+        freeze_lower_layers(model.body, config.frozen_layers)
+
+    def begin_epoch(epoch: int) -> list[int]:
+        order: list[int] = np.random.default_rng((seed, epoch)).permutation(len(train)).tolist()
+        return order
+
+    sampler = EpochSampler(config.batch_size, begin_epoch)
+    module = PairTrainer(model, config, len(sampler) * config.max_epochs)
+    return Learner(
+        save=partial(save_encoder, config, model, settings),
+        module=module,
+        data=EpochBatches(train, sampler, validation, VALIDATION_BATCH),
+        max_epochs=config.max_epochs,
+        patience=config.patience,
+        gradient_clip=config.gradient_clip,
+    )
+
+
+class QueryPairs(Dataset[Batch]):
+    """Each query of a split with each of its passages, as tokens."""
+
+    def __init__(self, config: TunedConfig, examples: Path, split: str, corpus: Corpus) -> None:
+        tokenizer = load_tokenizer(config)
+        queries = read_queries(examples, split)
+        places = {id_: place for place, id_ in enumerate(corpus.ids)}
+        self._answers = [{places[id_] for id_ in ids} for ids in queries["passages"]]
+        self._pairs = [
+            (row, place) for row, answers in enumerate(self._answers) for place in sorted(answers)
+        ]
+        texts = [config.query_prefix + query for query in queries["query"]]
+        self._queries = [each.ids for each in tokenizer.encode_batch_fast(texts)]
+        texts = [config.passage_prefix + text for text in corpus.texts]
+        self._passages = [each.ids for each in tokenizer.encode_batch_fast(texts)]
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def __getitems__(self, rows: list[int]) -> Batch:
+        """Return the tokens of queries and passages, and whether each passage answers each query.
+
+        `query_input_ids`, `query_attention_mask` and the same of `passage_` have the shape
+        (rows, tokens), `is_answer` (rows, rows).
+        """
+        pairs = [self._pairs[row] for row in rows]
+        answers = [[place in self._answers[query] for _, place in pairs] for query, _ in pairs]
+        queries = pad_tokens([self._queries[query] for query, _ in pairs], "query_")
+        passages = pad_tokens([self._passages[place] for _, place in pairs], "passage_")
+        return queries | passages | {"is_answer": torch.tensor(answers)}
+
+    def list_tokens(self) -> np.ndarray:
+        """Return the ids of all tokens that occur, int64."""
+        tokens: set[int] = {0}
+        for row in (*self._queries, *self._passages):
+            tokens.update(row)
+        return np.array(sorted(tokens), np.int64)
+
+
+class PairTrainer(torch.nn.Module):
+    """Trains `model` so that of a batch's passages its own is nearest to each query."""
+
+    def __init__(self, model: SentenceEncoder, config: TunedConfig, num_steps: int) -> None:
+        super().__init__()
+        self.model = model
+        self._config = config
+        self._num_steps = num_steps
+
+    def training_step(self, batch: Batch) -> torch.Tensor:
+        """Return the mean loss of a batch."""
+        logits, own = self._compare(batch)
+        return functional.cross_entropy(logits, own)
+
+    def validation_step(self, batch: Batch) -> dict[str, torch.Tensor]:
+        """Return sums over a batch: the loss, and queries whose own passage is the nearest."""
+        logits, own = self._compare(batch)
+        return {
+            "loss": functional.cross_entropy(logits, own, reduction="sum"),
+            "nearest": (logits.argmax(1) == own).sum(),
+        }
+
+    def configure_optimizers(self) -> Any:
+        """Return AdamW and its schedule; biases and norms have no weight decay."""
+        groups: dict[bool, list[torch.nn.Parameter]] = {True: [], False: []}
+        for weight in self.parameters():
+            if weight.requires_grad:
+                groups[weight.ndim > 1].append(weight)
+        config = self._config
+        optimizer = torch.optim.AdamW(
+            [
+                {"params": groups[True], "weight_decay": config.weight_decay},
+                {"params": groups[False], "weight_decay": 0.0},
+            ],
+            lr=config.learning_rate,
+            fused=True,
+        )
+        return decay_linearly(optimizer, self._num_steps, round(config.warmup * self._num_steps))
+
+    def _compare(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return scaled cosines (rows, rows) and the column of each row's own passage.
+
+        Another passage of the batch that answers the query too is not a negative.
+        """
+        queries, passages = (
+            self.model(batch[f"{side}_input_ids"], batch[f"{side}_attention_mask"])
+            for side in ("query", "passage")
+        )
+        own = torch.arange(len(queries), device=queries.device)
+        is_other_answer = batch["is_answer"] & (own[:, None] != own)
+        cosines = queries @ passages.T / self._config.temperature
+        return cosines.float().masked_fill(is_other_answer, -torch.inf), own

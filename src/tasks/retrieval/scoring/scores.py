@@ -1,0 +1,97 @@
+"""Scores by query; every model searches the whole corpus."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from plumbline.contract.records import Scores
+from plumbline.contract.task import Predictor
+from tasks.retrieval.data.storage import read_queries
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CUT = 10  # of nDCG (Järvelin and Kekäläinen 2002)
+DEPTH = 100  # passages that each query is answered with
+SHOWN = 20  # queries whose nearest wrong answers are listed
+DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+def score(examples: Path, split: str, predictor: Predictor) -> Scores:
+    """Score every query of `split`; ValueError for an answer that has a passage twice.
+
+    `ndcg_at_10` counts each right passage among the first ten by its rank; `recall_at_k` is the
+    share of right passages among the first k, `mrr_at_10` the inverse rank of the first right one.
+    """
+    queries = read_queries(examples, split)
+    answers = predictor.predict({"query": queries["query"].tolist()}, top_k=DEPTH)
+    rows = list(zip(answers["ids"], map(set, queries["passages"]), strict=True))
+    hits = np.array([mark_hits(ids, right) for ids, right in rows])
+    num_right = queries["passages"].map(len).to_numpy()
+    ndcg = compute_ndcg(hits, num_right)
+    is_first = hits[:, 0]
+    ranks = np.where(hits[:, :CUT].any(axis=1), hits.argmax(axis=1) + 1, np.inf)
+    recall = np.cumsum(hits, axis=1) / num_right[:, None]
+    metrics = {
+        "ndcg_at_10": float(ndcg.mean()),
+        "recall_at_1": float(recall[:, 0].mean()),
+        "recall_at_10": float(recall[:, CUT - 1].mean()),
+        "mrr_at_10": float((1 / ranks).mean()),
+        "first_right": float(is_first.mean()),
+    }
+    per_example = {
+        "id": queries["id"].to_numpy(object),
+        "ndcg_at_10": ndcg,
+        "predicted": np.array(answers["id"], dtype=object),
+    }
+    tables = {
+        "recall": _build_recall_table(recall),
+        "wrong": _list_wrong_answers(queries, answers, is_first),
+    }
+    return Scores(per_example, metrics, tables)
+
+
+def mark_hits(ids: Sequence[str], right: set[str]) -> np.ndarray:
+    """Return which of the first DEPTH answers are right, 0 or 1 [DEPTH].
+
+    ValueError where a passage is answered twice: it would count twice.
+    """
+    if len(set(ids)) < len(ids):
+        raise ValueError("an answer has a passage twice")
+    hits = np.zeros(DEPTH)
+    for place, id_ in enumerate(ids[:DEPTH]):
+        hits[place] = id_ in right
+    return hits
+
+
+def compute_ndcg(hits: np.ndarray, num_right: np.ndarray) -> np.ndarray:
+    """Return nDCG@10 of each query from `hits` [queries, DEPTH]; the best order has 1."""
+    weights = 1 / np.log2(np.arange(2, CUT + 2))
+    best = np.cumsum(weights)[np.minimum(num_right, CUT) - 1]
+    ndcg: np.ndarray = hits[:, :CUT] @ weights / best
+    return ndcg
+
+
+def _build_recall_table(recall: np.ndarray) -> "pd.DataFrame":
+    import pandas as pd
+
+    columns = np.array(DEPTHS) - 1
+    return pd.DataFrame({"passages": DEPTHS, "recall": recall[:, columns].mean(axis=0)})
+
+
+def _list_wrong_answers(
+    queries: "pd.DataFrame", answers: dict[str, list[Any]], is_first: np.ndarray
+) -> "pd.DataFrame":
+    """List the first queries whose first answer is wrong, with it and with the right one."""
+    import pandas as pd
+
+    places = np.flatnonzero(is_first == 0)[:SHOWN]
+    return pd.DataFrame(
+        {
+            "query": queries["query"].to_numpy()[places],
+            "answered": [answers["id"][place] for place in places],
+            "right": [queries["passages"].iloc[place][0] for place in places],
+        }
+    )

@@ -1,0 +1,170 @@
+"""Pairs become a corpus and splits whose rows are independent; what cannot be meant is refused."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+from tests.support.small_retrieval import (
+    build_params,
+    describe_file,
+    list_pairs,
+    values,
+)
+from tests.support.task_examples import write_examples
+
+from plumbline.contract.errors import DataError
+from plumbline.contract.task import SPLITS
+from tasks.retrieval.data import list_rows, shuffle_labels
+from tasks.retrieval.data.storage import read_corpus, read_queries
+from tasks.retrieval.expectations import find_leaks
+from tasks.retrieval.params import RetrievalParams
+
+
+def write_pairs(folder: Path, rows: list[dict[str, Any]], name: str = "pairs.csv") -> str:
+    path = folder / "data/raw" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table = pd.DataFrame(rows)
+    if path.suffix == ".csv":
+        table.to_csv(path, index=False)
+    elif path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    else:
+        path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return f"data/raw/{name}"
+
+
+def ingest(folder: Path, **data: Any) -> dict[str, pd.DataFrame]:
+    examples = write_examples(build_params(**data), folder / "out")
+    return {split: read_queries(examples, split) for split in SPLITS}
+
+
+@pytest.mark.parametrize("name", ["pairs.csv", "pairs.jsonl", "pairs.parquet"])
+def test_pairs_of_every_layout_are_the_same(folder: Path, name: str) -> None:
+    found = ingest(folder, **describe_file(write_pairs(folder, list_pairs(60), name)))
+    asked = {query for rows in found.values() for query in rows["query"]}
+    assert asked == {row["query"] for row in list_pairs(60)}
+    assert len(read_corpus(folder / "out/examples").ids) == 60
+
+
+def test_a_query_in_several_rows_has_several_passages(folder: Path) -> None:
+    rows = [*list_pairs(60), {"query": "Where is  PARCEL 0", "passage": "Another one."}]
+    found = ingest(folder, **describe_file(write_pairs(folder, rows)))
+    numbers = [len(passages) for table in found.values() for passages in table["passages"]]
+    assert sorted(numbers)[-2:] == [1, 2]
+
+
+def test_of_a_held_out_split_no_two_queries_have_a_passage_in_common(folder: Path) -> None:
+    rows = list_pairs(60)
+    rows += [row | {"query": f"tell me {row['query']}"} for row in rows]
+    source = describe_file(write_pairs(folder, rows))
+    by_query = ingest(folder, **source)
+    for split in SPLITS[1:]:
+        passages = [id_ for ids in by_query[split]["passages"] for id_ in ids]
+        assert len(set(passages)) == len(passages)
+    assert sum(map(len, by_query.values())) == 120
+    split = {"by": "passage", "validation": 0.2, "test": 0.3}
+    by_passage = ingest(folder / "again", **source, split=split)
+    known = {id_ for ids in by_passage["train"]["passages"] for id_ in ids}
+    held_out = {id_ for name in SPLITS[1:] for ids in by_passage[name]["passages"] for id_ in ids}
+    assert not known & held_out
+
+
+def test_equal_passages_are_one_whatever_their_ids(folder: Path) -> None:
+    rows = [row | {"key": str(number)} for number, row in enumerate(list_pairs(60))]
+    rows.append({"query": "the same again", "passage": rows[3]["passage"], "key": "999"})
+    ingest(folder, **describe_file(write_pairs(folder, rows), passage_id="key"))
+    ids = read_corpus(folder / "out/examples").ids
+    assert len(ids) == 60
+    assert "999" not in ids
+    rows[-1] |= {"passage": "another text", "key": "3"}
+    with pytest.raises(DataError, match="the passage 3 has another text in an earlier row"):
+        ingest(folder / "other", **describe_file(write_pairs(folder, rows), passage_id="key"))
+
+
+def test_a_corpus_adds_passages_to_search(folder: Path) -> None:
+    corpus = write_pairs(folder, [{"passage": f"spare {number}"} for number in range(9)], "all.csv")
+    source = describe_file(write_pairs(folder, list_pairs(60)))
+    ingest(folder, **source, corpus=corpus)
+    assert len(read_corpus(folder / "out/examples").ids) == 69
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"query": " ", "passage": "x"}, "pairs.csv:62: query is empty; complete the row"),
+        ({"query": "x", "passage": None}, "pairs.csv:62: passage is empty; complete the row"),
+    ],
+)
+def test_a_row_that_lacks_something_is_named(folder: Path, row: Any, message: str) -> None:
+    source = describe_file(write_pairs(folder, [*list_pairs(60), row]))
+    with pytest.raises(DataError, match=message):
+        ingest(folder, **source)
+
+
+def test_too_few_queries_leave_a_split_empty(folder: Path) -> None:
+    with pytest.raises(DataError, match="2 queries leave none for"):
+        ingest(folder, **describe_file(write_pairs(folder, list_pairs(2))))
+
+
+def test_generated_queries_leak_nothing_and_say_what_they_share(tmp_path: Path) -> None:
+    params = build_params()
+    examples = write_examples(params, tmp_path)
+    assert all(leak.num_leaked == 0 for leak in find_leaks(params, examples))
+    rows = list_rows(examples, "test")
+    assert set(rows["overlap"]) == {"low", "middle", "high"}
+    assert set(rows["passage"]) == {"known", "new"}
+    for split in SPLITS[1:]:
+        passages = [id_ for ids in read_queries(examples, split)["passages"] for id_ in ids]
+        assert len(set(passages)) == len(passages)
+
+
+def test_a_query_of_test_in_train_is_a_leak(folder: Path) -> None:
+    examples = write_examples(build_params(), folder)
+    test, train = read_queries(examples, "test"), read_queries(examples, "train")
+    copied = test.head(3).assign(id=["train:900", "train:901", "train:902"])
+    copied["query"] = copied["query"].str.upper() + "!!"
+    pd.concat([train, copied], ignore_index=True).to_parquet(examples / "train.parquet")
+    leaks = {leak.kind: leak for leak in find_leaks(build_params(), examples)}
+    assert leaks["exact"].num_leaked == 3
+
+
+def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
+    examples = write_examples(build_params(), tmp_path)
+    (tmp_path / "shuffled").mkdir()
+    shuffle_labels(examples, tmp_path / "shuffled", 1, 50)
+    found, own = (read_queries(each, "train") for each in (tmp_path / "shuffled", examples))
+    assert len(found) == 50
+    assert not (tmp_path / "shuffled/test.parquet").exists()
+    same = [
+        set(a) == set(b) for a, b in zip(found["passages"], own["passages"].head(50), strict=True)
+    ]
+    assert sum(same) < 5
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("data.generated", None, "generated: is set where source is"),
+        ("data.source", "elsewhere/pairs.csv", "generated: is set where source is"),
+        ("data.split.validation", 0.4, "leave nothing to train on"),
+        ("control.candidates", ["bm25"], "bm25 learns from no pair"),
+    ],
+)
+def test_params_that_cannot_be_meant(path: str, value: Any, message: str) -> None:
+    found = values(split={"by": "query", "validation": 0.2, "test": 0.7})
+    found["data"]["split"]["test"] = 0.6
+    *parents, key = path.split(".")
+    place = found
+    for parent in parents:
+        place = place[parent]
+    place[key] = value
+    with pytest.raises(ValidationError, match=message):
+        RetrievalParams.model_validate(found)
+
+
+def test_a_source_outside_of_what_dvc_compares_is_refused() -> None:
+    with pytest.raises(ValidationError, match="is not inside watch"):
+        build_params(**describe_file("elsewhere/pairs.csv"))

@@ -1,0 +1,149 @@
+"""What is trained, exported and sealed answers alike; what was changed afterwards is seen."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file, save_file
+from tests.support.small_retrieval import build_encoder_params
+from tests.support.task_examples import write_examples
+from transformers import AutoModel
+
+from plumbline.contract import layout
+from plumbline.contract.records import Learner
+from plumbline.training import fitting
+from tasks.retrieval.data.storage import read_corpus, read_queries
+from tasks.retrieval.models import build_learner, compare_export
+from tasks.retrieval.models.encoding import (
+    SentenceEncoder,
+    TorchEncoder,
+    load_model,
+    pad_tokens,
+)
+from tasks.retrieval.params import RetrievalParams
+from tasks.retrieval.predictor import load
+from tasks.retrieval.scoring import build_baselines, score
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def params(tmp_path_factory: pytest.TempPathFactory) -> RetrievalParams:
+    return build_encoder_params(tmp_path_factory.mktemp("weights"))
+
+
+def build(folder: Path, params: RetrievalParams, candidate: str) -> Learner:
+    """The learner of a candidate, with examples in the current folder."""
+    if not layout.EXAMPLES.exists():
+        write_examples(params, folder / "data")
+    return build_learner(params, candidate, layout.EXAMPLES)
+
+
+def save(folder: Path, params: RetrievalParams, candidate: str) -> Path:
+    learner = build(folder, params, candidate)
+    bundle = folder / candidate
+    bundle.mkdir()
+    learner.save(bundle)
+    return bundle
+
+
+def test_the_bundle_finds_what_the_model_finds(folder: Path, params: RetrievalParams) -> None:
+    bundle = save(folder, params, "base")
+    corpus = read_corpus(layout.EXAMPLES)
+    queries = read_queries(layout.EXAMPLES, "test")["query"].tolist()[:20]
+    config = params.candidates["base"]
+    encoder = TorchEncoder(config, load_model(config))  # type: ignore[arg-type]
+    cosines = encoder.encode_queries(queries) @ encoder.encode_passages(corpus.texts).T
+    answers = load(bundle).predict({"query": queries}, top_k=1)
+    best = cosines.max(axis=1)
+    assert np.array([row[0] for row in answers["scores"]]) == pytest.approx(best, abs=2e-3)
+    baseline = build_baselines(params, layout.EXAMPLES)["base"]
+    ours, theirs = (score(layout.EXAMPLES, "test", each) for each in (load(bundle), baseline))
+    assert ours.metrics["ndcg_at_10"] == pytest.approx(theirs.metrics["ndcg_at_10"], abs=0.02)
+
+
+def test_an_answer_is_the_same_alone_and_in_company(folder: Path, params: RetrievalParams) -> None:
+    predictor = load(save(folder, params, "both"))
+    queries = read_queries(layout.EXAMPLES, "test")["query"].tolist()[:16]
+    together = predictor.predict({"query": queries}, vectors=True)
+    for row, query in enumerate(queries):
+        alone = predictor.predict({"query": [query]}, vectors=True)
+        assert all(alone[name][0] == together[name][row] for name in together)
+
+
+def test_the_library_of_the_encoder_loads_the_bundle(folder: Path, params: RetrievalParams) -> None:
+    bundle = save(folder, params, "base")
+    body = AutoModel.from_pretrained(bundle, local_files_only=True).eval()
+    rows = [[1, 5, 6, 2], [1, 7, 2]]
+    with torch.no_grad():
+        found = SentenceEncoder(body, "mean")(**pad_tokens(rows))
+        expected = load_model(params.candidates["base"]).eval()(**pad_tokens(rows))  # type: ignore[arg-type]
+    assert torch.allclose(found, expected, atol=1e-5)
+
+
+def test_what_was_changed_in_a_bundle_is_seen(folder: Path, params: RetrievalParams) -> None:
+    bundle = save(folder, params, "base")
+    assert [each.largest <= each.limit for each in compare_export(params, "base", bundle, {})] == [
+        True,
+        True,
+    ]
+    other = shutil.copytree(bundle, folder / "other")
+    vectors = load_file(other / "vectors.safetensors")["vectors"]
+    save_file({"vectors": vectors[::-1].copy()}, other / "vectors.safetensors")
+    graph, found = compare_export(params, "base", other, {})
+    assert graph.largest <= graph.limit
+    assert found.largest > found.limit
+    weights = load_file(bundle / "model.safetensors")
+    name = next(name for name in weights if "dense.weight" in name)
+    weights[name] = weights[name] * np.float32(1.1)
+    save_file(weights, bundle / "model.safetensors")
+    graph, _ = compare_export(params, "base", bundle, {})
+    assert graph.largest > graph.limit
+
+
+def test_training_brings_queries_to_their_passages(folder: Path, params: RetrievalParams) -> None:
+    learner = build(folder, params, "tuned")
+    before = learner.module.model
+    untrained = TorchEncoder(params.candidates["tuned"], before)  # type: ignore[arg-type]
+    fitting.fit(learner, params, "tuned", must_learn=True)
+    bundle = folder / "tuned"
+    bundle.mkdir()
+    learner.save(bundle)
+    answers = load(bundle).predict({"query": ["money back"]})
+    assert len(answers["ids"][0]) == 10
+    assert untrained.encode_queries(["x"]).shape == (1, 32)
+
+
+def test_padding_changes_no_vector(params: RetrievalParams) -> None:
+    config = params.candidates["base"]
+    model = load_model(config)  # type: ignore[arg-type]
+    encoder = TorchEncoder(config, model)  # type: ignore[arg-type]
+    texts = ["parcel 1", "invoice 2 and then password 3 and then parcel 4"]
+    together = encoder.encode_queries(texts)
+    alone = np.concatenate([encoder.encode_queries([text]) for text in texts])
+    assert together == pytest.approx(alone, abs=1e-5)
+    assert np.linalg.norm(together, axis=1) == pytest.approx(1, abs=1e-5)
+
+
+def test_the_first_token_may_be_what_counts(params: RetrievalParams) -> None:
+    config = params.candidates["base"]
+    body = load_model(config).eval().body  # type: ignore[arg-type]
+    ids = torch.tensor([[1, 5, 6, 2]])
+    mask = torch.ones_like(ids)
+    states = body(input_ids=ids, attention_mask=mask).last_hidden_state
+    found = SentenceEncoder(body, "first")(ids, mask)
+    assert torch.allclose(found, torch.nn.functional.normalize(states[:, 0], dim=1))
+
+
+def test_another_answer_of_the_batch_is_no_negative(folder: Path, params: RetrievalParams) -> None:
+    learner = build(folder, params, "tuned")
+    rows = read_queries(layout.EXAMPLES, "train")
+    two = next(row for row, ids in enumerate(rows["passages"]) if len(ids) == 2)
+    first = sum(map(len, rows["passages"][:two]))
+    batch = learner.data.train_dataloader().dataset.__getitems__([first, first + 1, 0])
+    assert batch["is_answer"][:2, :2].all()
+    logits, own = learner.module._compare(batch)
+    assert logits[0, 1] == logits[1, 0] == -torch.inf
+    assert torch.isfinite(logits[own, own]).all()

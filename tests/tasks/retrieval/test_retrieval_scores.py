@@ -1,0 +1,117 @@
+"""The metric counts what a user reads, over the whole corpus; cheats and chance are seen."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.small_retrieval import build_params
+from tests.support.task_examples import write_examples
+
+from tasks.retrieval.data.storage import read_corpus, read_queries
+from tasks.retrieval.params import RetrievalParams
+from tasks.retrieval.scoring import (
+    build_baselines,
+    check_behaviour,
+    compute_bound,
+    score,
+)
+from tasks.retrieval.scoring.scores import DEPTH, compute_ndcg, mark_hits
+
+
+class Known:
+    """Answers each query of a table with the passages that a function makes of the right ones."""
+
+    forms = ("fp32",)
+
+    def __init__(self, examples: Path, answer: Any) -> None:
+        rows = read_queries(examples, "test")
+        self._right = dict(zip(rows["query"], rows["passages"], strict=True))
+        self._answer = answer
+
+    def predict(self, columns: Any, **params: Any) -> dict[str, list[Any]]:
+        """Answer every row."""
+        rows = [self._answer(list(self._right[query])) for query in columns["query"]]
+        return {"id": [row[0] for row in rows], "ids": rows}
+
+
+@pytest.fixture(scope="module")
+def params() -> RetrievalParams:
+    return build_params()
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory, params: RetrievalParams) -> Path:
+    return write_examples(params, tmp_path_factory.mktemp("retrieval"))
+
+
+def test_ndcg_is_that_of_the_definition() -> None:
+    hits = np.array([mark_hits(["a", "b", "c"], {"b"}), mark_hits(["a", "b", "c"], {"a", "c"})])
+    found = compute_ndcg(hits, np.array([1, 2]))
+    two = 1 + 1 / np.log2(3)
+    assert found == pytest.approx([1 / np.log2(3), (1 + 0.5) / two])
+    late = np.array([mark_hits([f"p{n}" for n in range(20)], {"p10"})])
+    assert compute_ndcg(late, np.array([1]))[0] == 0
+    many = np.array([mark_hits([f"p{n}" for n in range(20)], {f"p{n}" for n in range(15)})])
+    assert compute_ndcg(many, np.array([15]))[0] == pytest.approx(1)
+    assert len(hits[0]) == DEPTH
+
+
+def test_right_answers_have_all_scores(examples: Path) -> None:
+    metrics = score(examples, "test", Known(examples, lambda right: right)).metrics
+    assert metrics["ndcg_at_10"] == pytest.approx(1)
+    assert metrics["mrr_at_10"] == metrics["first_right"] == metrics["recall_at_10"] == 1
+    second = Known(examples, lambda right: ["none", *right])
+    metrics = score(examples, "test", second).metrics
+    assert metrics["mrr_at_10"] == pytest.approx(0.5)
+    assert metrics["recall_at_1"] == metrics["first_right"] == 0
+
+
+def test_a_passage_that_is_answered_twice_counts_for_nothing(examples: Path) -> None:
+    twice = Known(examples, lambda right: [right[0], right[0]])
+    with pytest.raises(ValueError, match="an answer has a passage twice"):
+        score(examples, "test", twice)
+
+
+def test_chance_finds_nearly_nothing_and_words_find_some(
+    examples: Path, params: RetrievalParams
+) -> None:
+    baselines = build_baselines(params, examples)
+    assert list(baselines) == ["random", "bm25"]
+    found = {
+        name: score(examples, "test", each).metrics["ndcg_at_10"]
+        for name, each in baselines.items()
+    }
+    assert found["random"] < 0.05 < 0.15 < found["bm25"]
+    assert found["bm25"] < compute_bound(params, examples, "test").limit
+
+
+def test_the_bound_is_that_of_wrong_passages(tmp_path: Path, params: RetrievalParams) -> None:
+    settings = params.data.generated.model_copy(update={"wrong_share": 1.0})
+    data = params.data.model_copy(update={"generated": settings})
+    wrong = params.model_copy(update={"data": data})
+    assert compute_bound(wrong, tmp_path, "test").limit == pytest.approx(1 / np.log2(3))
+    own = params.model_copy(update={"data": params.data.model_copy(update={"generated": None})})
+    assert compute_bound(own, tmp_path, "test").limit is None
+
+
+def test_a_search_by_words_knows_the_obvious(examples: Path, params: RetrievalParams) -> None:
+    cases = check_behaviour(params, examples, build_baselines(params, examples)["bm25"])
+    shares = {case.name: case.num_passed / case.num_cases for case in cases}
+    assert shares["upper case"] == shares["a question mark"] == 1
+    assert shares["its own first sentence"] > 0.9
+    assert shares["a slip of the keyboard"] > 0.5
+
+
+def test_one_answer_for_all_does_not_know_it(examples: Path, params: RetrievalParams) -> None:
+    ids = read_corpus(examples).ids
+
+    class Constant:
+        forms = ("fp32",)
+
+        def predict(self, columns: Any, **params: Any) -> dict[str, list[Any]]:
+            """Answer every row."""
+            return {"id": [ids[0] for _ in columns["query"]]}
+
+    own, *_ = check_behaviour(params, examples, Constant())
+    assert own.num_passed <= 1
