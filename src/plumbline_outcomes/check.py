@@ -56,13 +56,14 @@ def open_subject(address: str, params: Params) -> Subject:
     labels = reference[LABEL].dropna().astype(str)
     signature = bundle.read_signature(champion.folder)
     has_sets = "labels" in [each.name for each in signature.outputs]
-    is_class = classify_column(labels) == "category" and not has_sets
+    if has_sets or classify_column(labels) != "category":
+        labels = labels[:0]
     return Subject(
         champion,
         signature,
         bundle.read_source(champion.folder).get("columns", {}),
         score_answer,
-        frozenset(labels) if is_class else frozenset(),
+        frozenset(labels),
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
         drawing.measure_doubt(reference),
     )
@@ -86,7 +87,9 @@ def check_outcomes(
     closed. DataError says what is wrong with the files.
     """
     name, folder = subject.champion.name, RequestFolder(log)
-    history = promotion.read_history(name) if record else []
+    history: list[Entry] = []
+    if record:
+        history = promotion.read_history(name)
     closed = closing.list_closed(history, folder.digest)
     facts, since = LogFacts(), None
     if closed:
@@ -102,6 +105,7 @@ def check_outcomes(
     why_open = ""
     if record:
         rows = rows[~rows["id"].isin(kept)]  # a retry after its day was closed is the same unit
+        rows = rows[rows["day"].astype(str) > max(closed, default="")]  # and what comes too late
         mature = params.outcomes.mature_days
         days, why_open = closing.list_due(rows, facts, mature, now, accepted)
         closed |= closing.close_days(folder, subject.champion, rows, days, accepted)
@@ -162,7 +166,7 @@ def join(
     own = subject.columns
     inputs = [each.name for each in subject.signature.inputs]
     ignored = {*inputs, *(own.get(name, name) for name in inputs)}
-    labels = [label] if label else [own.get(LABEL, LABEL), LABEL]
+    labels = (label or own.get(LABEL, LABEL), label or LABEL)
     given = open_outcomes(outcomes, labels, ignored)
     name = subject.champion.name
     requests = read_requests(folder, name, since, facts, now, with_inputs=with_inputs)

@@ -39,8 +39,10 @@ def list_closed(history: Sequence[Entry], log: str) -> dict[str, Entry]:
 
 def read_facts(entry: Entry) -> dict[str, Any]:
     """Read the counts at the end of the reason of an entry `outcomes`; of others there are none."""
-    found = FACTS.search(entry.reason) if entry.action == "outcomes" else None
-    facts: dict[str, Any] = json.loads(found[1]) if found else {}
+    found = FACTS.search(entry.reason)
+    if entry.action != "outcomes" or not found:
+        return {}
+    facts: dict[str, Any] = json.loads(found[1])
     return facts
 
 

@@ -75,11 +75,16 @@ def measure(rows: "pd.DataFrame", params: Params) -> dict[str, Any]:
         "requests": len(units),
         "whole": bool(len(deciding) and deciding["whole"].all()),
         "coverage": _measure_coverage(rows),
-        "mean": float(units.mean()) if len(units) else None,
+        "mean": compute_mean(units),
         "low": low,
         "high": high,
         "bounds": [right / total, (right + num_open) / total],
     }
+
+
+def compute_mean(scores: "pd.Series") -> float | None:
+    """The mean of scores; None without any."""
+    return None if scores.empty else float(scores.mean())
 
 
 def compute_interval_of(units: "pd.Series", level: float) -> tuple[float, float]:
@@ -155,11 +160,12 @@ def list_coverage(rows: "pd.DataFrame") -> list[dict[str, Any]]:
     parts = []
     for by, keys in (("day", rows["day"]), ("confidence", tenths), ("answer", rows["answer"])):
         groups: Any = rows.loc[keys.index, ["labelled", "score"]].groupby(keys)
-        for name, group in groups if by != "answer" or len(groups) <= MAX_GROUPS else ():
+        if by == "answer" and len(groups) > MAX_GROUPS:
+            continue
+        for name, group in groups:
             scores = group.loc[group["labelled"], "score"]
-            score = float(scores.mean()) if len(scores) else None
             found = {"by": by, "name": str(name), "rows": len(group), "labelled": len(scores)}
-            parts.append(found | {"score": score})
+            parts.append(found | {"score": compute_mean(scores)})
     return parts
 
 
@@ -216,8 +222,8 @@ def _describe_share(score: Mapping[str, Any]) -> str:
     requests = ""
     if score["requests"] < score["labelled"]:
         requests = f" in {score['requests']:,} requests"
+    kind = ("drawn rows", "rows")[score["whole"]]
     return (
-        f"{score['mean']:.3f} right of {score['labelled']:,} "
-        f"{'rows' if score['whole'] else 'drawn rows'}{requests} "
+        f"{score['mean']:.3f} right of {score['labelled']:,} {kind}{requests} "
         f"({score['low']:.3f} to {score['high']:.3f}, valid at every look)"
     )

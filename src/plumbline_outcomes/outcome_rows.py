@@ -71,9 +71,11 @@ def open_outcomes(
     next(parts[0].read_rows(probe), None)
     header = probe.header
     label = next((name for name in labels if name in header), None)
-    kind = "value" if label is None and "value" in header else "label"
+    kind = "label"
+    if label is None and "value" in header:
+        label = kind = "value"
     known = [name for name in OPTIONAL if name in header]
-    columns = ("request_id", "value" if kind == "value" else label or labels[-1], *known)
+    columns = ("request_id", label or labels[-1], *known)
     no_slice = {*columns, *ignored, *SHEET}
     slices = tuple(name for name in header if name.strip() and name not in no_slice)
     return OutcomesFile(parts, (*columns, *slices), slices, kind)

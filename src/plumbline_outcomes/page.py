@@ -32,7 +32,7 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield what a person needs to know beside the verdict, a line each."""
     score, log = report["champion"], report["log"]
     if score:
-        which = "all rows of each day decide" if score["whole"] else "drawn rows decide"
+        which = ("drawn rows decide", "all rows of each day decide")[score["whole"]]
         share = score["labelled"] / max(1, score["deciding"])
         yield (
             f"answered {score['answered']:,}; {which}: {score['deciding']:,}, of which "

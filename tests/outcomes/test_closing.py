@@ -1,13 +1,15 @@
 """Days are closed once, on a real registry and journal, whatever comes between."""
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.support.outcomes import NOON, NOW, World, make_params
+from tests.support.outcomes import NOON, NOW, World, make_params, record_outcomes
 from tests.support.serving.lines import Lines
 
 from plumbline.contract.errors import DataError
@@ -128,6 +130,22 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
     assert len(entries) == 2
     world.look(record=True)
     assert list_closed(world) == entries
+
+
+def test_two_machines_at_once_close_a_day_once(world: World) -> None:
+    other = replace(world, outcomes=[row | {"label": "b"} for row in world.outcomes])
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
+        first, second = pool.map(record_outcomes, [world, other])
+    assert first == second == ["2026-03-10", "2026-03-11"]
+    assert len(list_closed(world)) == 2
+    assert world.look(record=True)["closed"] == first
+
+
+def test_answers_that_come_after_their_day_was_closed_change_nothing(world: World) -> None:
+    before = world.look(record=True)["champion"]
+    world.answer("late", at=NOON + DAY / 4)
+    world.write_log().rename(world.log / "requests-20260319T000000-late.parquet")
+    assert world.look(record=True)["champion"] == before
 
 
 def test_a_worse_champion_requests_training_once_for_each_closed_day(world: World) -> None:

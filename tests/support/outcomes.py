@@ -1,6 +1,7 @@
 """A log of requests and a file of outcomes, by hand, and a look at both."""
 
 import json
+import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -103,3 +104,10 @@ class World:
             self.subject, str(self.log), str(path), self.params, now, **options
         )
         return report | {"lines": "\n".join(page.describe_report(report))}
+
+
+def record_outcomes(world: World) -> list[str]:
+    """Close the days of a world, in a process of its own; return them."""
+    path = world.folder / f"{os.getpid()}.csv"
+    closed: list[str] = world.look(record=True, path=path)["closed"]
+    return closed
