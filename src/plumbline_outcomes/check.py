@@ -14,18 +14,19 @@ from plumbline.drift import decision, window
 from plumbline.drift.statistical_tests import LABEL, classify_column
 from plumbline.registry import promotion
 from plumbline.registry.journal import Entry
+from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.sources.request_folder import RequestFolder
-from plumbline_outcomes import closing, drawing, live_score
+from plumbline_outcomes import closing, drawing, live_score, pairs, trial
 from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
 from plumbline_outcomes.live_score import LiveVerdict
 from plumbline_outcomes.outcome_rows import open_outcomes
 from plumbline_outcomes.request_rows import LogFacts, digest_text, read_requests
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Subject:
     claim: tuple[float, float] | None  # the share of right answers, and its lower end
     # Mean doubt of its answers to the held-out rows; 0 where they have no confidence.
     doubt: float = 0.0
+    plan: trial.Plan | None = None  # of the last trial, and how that ended
+    end: str = ""
 
 
 def open_subject(address: str, params: Params) -> Subject:
@@ -66,6 +69,7 @@ def open_subject(address: str, params: Params) -> Subject:
         frozenset(labels),
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
         drawing.measure_doubt(reference),
+        *trial.find_trial(version.name),
     )
 
 
@@ -108,8 +112,10 @@ def check_outcomes(
         rows = rows[rows["day"].astype(str) > max(closed, default="")]  # and what comes too late
         mature = params.outcomes.mature_days
         days, why_open = closing.list_due(rows, facts, mature, now, accepted)
-        closed |= closing.close_days(folder, subject.champion, rows, days, accepted)
+        plan = None if subject.end else subject.plan
+        closed |= closing.close_days(folder, subject.champion, rows, days, accepted, plan)
         rows = closing.read_closed(folder, closed)
+    on_trial = _look_at_trial(subject, rows, closed if record else None, params, now)
     if joined.kind == "value":  # a reaction belongs to the answer that was shown alone
         rows = rows[rows["shown"]]
     groups: Any = rows.groupby("bundle", sort=True)
@@ -129,6 +135,7 @@ def check_outcomes(
         "late": num_closed,
         "open": why_open,
         "new_classes": new_classes,
+        "trial": on_trial,
     }
     if report["champion"] is None:
         age = params.outcomes.mature_days
@@ -149,6 +156,31 @@ def check_outcomes(
         "delay": live_score.measure_delay(own),
         "volunteered": live_score.describe_volunteered(own),
     }
+
+
+def _look_at_trial(
+    subject: Subject,
+    rows: "pd.DataFrame",
+    closed: Mapping[str, Entry] | None,
+    params: Params,
+    now: datetime,
+) -> dict[str, Any] | None:
+    """Look at the last trial by all `rows`, or by the journal's counts of `closed` days.
+
+    The latter is recorded where the trial ends by it.
+    """
+    plan, end = subject.plan, subject.end
+    if plan is None:
+        return None
+    if end:
+        return {"trial": plan.number, "verdict": end, "told": f"trial {plan.number}: {end}"}
+    if closed is None:
+        return pairs.look(plan, rows, [pairs.count_pairs(rows, plan)], params, now)
+    counts = [read_facts(entry).get("pairs", {}) for entry in closed.values()]
+    days = [day for day in counts if day.get("trial") == plan.number]
+    found = pairs.look(plan, rows, days, params, now)
+    end = trial.record(subject.champion.name, plan, found)
+    return found | {"end": end}
 
 
 def join(

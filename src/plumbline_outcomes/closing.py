@@ -7,7 +7,6 @@ digest. Whoever comes second finds the file, or the entry, and adds nothing.
 import hashlib
 import io
 import json
-import re
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -15,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.errors import DataError
 from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.journal import Decision, Entry
+from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes.joining import build_schema
+from plumbline_outcomes.pairs import count_pairs
 from plumbline_outcomes.request_rows import LogFacts, digest_text
+from plumbline_outcomes.trial import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CLOSED = "closed-"  # begins the names of these files
-FACTS = re.compile(r" (\{.*\})\Z")  # the end of an entry's reason
 
 
 def list_closed(history: Sequence[Entry], log: str) -> dict[str, Entry]:
@@ -35,15 +36,6 @@ def list_closed(history: Sequence[Entry], log: str) -> dict[str, Entry]:
         if "day" in facts and facts["log"] == log:
             closed[facts["day"]] = entry
     return closed
-
-
-def read_facts(entry: Entry) -> dict[str, Any]:
-    """Read the counts at the end of the reason of an entry `outcomes`; of others there are none."""
-    found = FACTS.search(entry.reason)
-    if entry.action != "outcomes" or not found:
-        return {}
-    facts: dict[str, Any] = json.loads(found[1])
-    return facts
 
 
 def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFrame":
@@ -92,14 +84,18 @@ def close_days(
     rows: "pd.DataFrame",
     days: Sequence[str],
     accepted: str,
+    plan: Plan | None = None,
 ) -> dict[str, Entry]:
-    """Keep the rows of each of `days` beside the log, and return the journal's entries on them."""
+    """Keep the rows of each of `days` beside the log, and return the journal's entries on them.
+
+    Counts for the trial `plan` are in them.
+    """
     closed: dict[str, Entry] = {}
     if days:
         with open_desk(champion.name) as desk:
             for day in days:
                 part = rows[rows["day"] == day]
-                closed[day] = _close_day(folder, desk, champion, day, part, accepted)
+                closed[day] = _close_day(folder, desk, champion, day, part, accepted, plan)
     return closed
 
 
@@ -115,6 +111,7 @@ def _close_day(
     day: str,
     rows: "pd.DataFrame",
     accepted: str,
+    plan: Plan | None,
 ) -> Entry:
     """Close a day under the journal's lock; a file that a killed run left there is the one."""
     import pandas as pd
@@ -129,6 +126,8 @@ def _close_day(
     digest = hashlib.sha256(content).hexdigest()
     kept = pd.read_parquet(io.BytesIO(content))
     facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
+    if plan:
+        facts["pairs"] = count_pairs(kept, plan)
     if accepted:
         facts["accepted"] = accepted
     told = f"{day}: {len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"

@@ -9,11 +9,12 @@ from typer.core import TyperGroup
 
 from plumbline.terminal.commands import PANEL_OF, add_command
 from plumbline.terminal.console import print_json, print_plain
-from plumbline.terminal.options import AsJson, ChampionAddress
+from plumbline.terminal.options import AsJson, ChampionAddress, Reason, Version
 
 EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
 DRAW_EXAMPLE = "plumbline outcomes draw requests/ --out sheet.csv"
 EXPORT_EXAMPLE = "plumbline outcomes export requests/ sheet.csv --out data/raw"
+TRIAL_EXAMPLE = "plumbline outcomes trial requests/ 7 --worth 0.02 --days 28"
 JUDGE = "judge"
 
 
@@ -119,7 +120,51 @@ def judge(
         forge.add_summary(f"## Outcomes: {report['verdict']}\n\n{html.format_code(message)}")
         forge.annotate("notice", "outcomes", message)
         return
-    raise typer.Exit(live_score.EXIT_CODES[report["verdict"]])
+    verdict, on_trial = report["verdict"], report["trial"]
+    is_in_doubt = on_trial and on_trial["verdict"] == "cannot tell"
+    if is_in_doubt and verdict in ("holds", "too few rows"):
+        verdict = "cannot tell"
+    raise typer.Exit(live_score.EXIT_CODES[verdict])
+
+
+def begin_trial(
+    log: Log,
+    version: Version,
+    worth: Annotated[
+        float, typer.Option(min=0.001, max=0.5, help="The smallest gain that is worth finding.")
+    ] = 0.02,
+    days: Annotated[int, typer.Option(min=1, max=365, help="Later requests do not count.")] = 28,
+    model: ChampionAddress = "",
+    reason: Reason = "",
+) -> None:
+    """Plan a trial of VERSION against the champion, before its first request.
+
+    Serve with `--canary` or `--shadow`; `plumbline outcomes LOG OUTCOMES --record` ends it.
+    """
+    from plumbline.contract import layout
+    from plumbline.contract.loading import load_params
+    from plumbline.registry.reader import find_version
+    from plumbline.registry.reader.addresses import BUNDLE_TAG
+    from plumbline.sources.request_folder import RequestFolder
+    from plumbline_outcomes import check, trial
+
+    params = load_params(layout.PARAMS)
+    subject = check.open_subject(model or f"models:/{params.registry.model}@champion", params)
+    name = subject.champion.name
+    bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
+    differ, num_rows = trial.measure_difference(
+        RequestFolder(log),
+        name,
+        (bundle, subject.champion.bundle),
+        subject.signature.outputs[0].name,
+        datetime.now(UTC),
+    )
+    plan = trial.begin_trial(name, version, differ, params, worth=worth, days=days, reason=reason)
+    print_plain(
+        f"trial {plan.number}: {name} version {version} has to be {plan.policy} than champion "
+        f"{subject.champion.version} on requests until {plan.end:%Y-%m-%d}, at level "
+        f"{plan.level:.4f}; on {num_rows:,} rows of the log the two differ in {differ:.1%}"
+    )
 
 
 def draw(
@@ -208,6 +253,7 @@ def export(
         label=label,
         trust=trust,
         entries={day: entry.number for day, entry in closed.items()},
+        on_trial=subject.plan.begin if subject.plan and not subject.end else None,
     )
     for line in exporting.describe_counts(counts, out):
         print_plain(line)
@@ -221,5 +267,6 @@ group = typer.Typer(
 add_command(group, JUDGE, judge, EXAMPLE)
 add_command(group, "draw", draw, DRAW_EXAMPLE)
 add_command(group, "export", export, EXPORT_EXAMPLE)
+add_command(group, "trial", begin_trial, TRIAL_EXAMPLE)
 app = typer.Typer()
 app.add_typer(group, name="outcomes", rich_help_panel=PANEL_OF["outcomes"])

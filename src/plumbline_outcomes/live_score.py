@@ -139,11 +139,7 @@ def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
     The level of the intervals is shared by all of them.
     """  # noqa: E501
     labelled = rows[rows["decides"] & rows["labelled"]]
-    groups: dict[str, list[int]] = {}
-    for place, text in enumerate(labelled["slices"]):
-        for name, value in json.loads(text or "{}").items():
-            groups.setdefault(f"{name}={value}", []).append(place)
-    large = {key: at for key, at in groups.items() if len(at) >= params.evaluation.min_slice_rows}
+    large = group_places(labelled["slices"], params.evaluation.min_slice_rows)
     level = (1 - params.evaluation.confidence) / max(1, len(large))
     slices = []
     for name, places in large.items():
@@ -152,6 +148,15 @@ def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
         found = {"name": name, "rows": len(places), "mean": float(units.mean())}
         slices.append(found | {"low": low, "high": high})
     return sorted(slices, key=lambda one: float(str(one["mean"])))
+
+
+def group_places(slices: "pd.Series", min_rows: int) -> dict[str, list[int]]:
+    """Map each group in a column of JSON that has enough rows to the places of these."""
+    groups: dict[str, list[int]] = {}
+    for place, text in enumerate(slices):
+        for name, value in json.loads(text or "{}").items():
+            groups.setdefault(f"{name}={value}", []).append(place)
+    return {key: places for key, places in groups.items() if len(places) >= min_rows}
 
 
 def list_coverage(rows: "pd.DataFrame") -> list[dict[str, Any]]:

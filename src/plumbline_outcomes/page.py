@@ -39,6 +39,8 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
             f"{score['labelled']:,} have a label ({share:.0%})"
         )
         yield from _describe_labels(report)
+    if report["trial"]:
+        yield from _describe_trial(report["trial"])
     for name, status in report["outcomes"].items():
         if name in NOT_JOINED:
             ids = ", ".join(status["ids"])
@@ -59,6 +61,15 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
         yield f"{size:,} rows were lost by the server ({why})"
     if report["open"]:
         yield report["open"]
+
+
+def _describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
+    yield "; ".join(filter(None, (trial["told"], trial.get("why"), trial.get("end"))))
+    if trial.get("as_answered") is not None:
+        yield (
+            f"  {trial['as_answered']:+.3f} by who answered in the end, which decides nothing: "
+            "where the canary fails, the champion has answered"
+        )
 
 
 def _describe_labels(report: Mapping[str, Any]) -> Iterator[str]:

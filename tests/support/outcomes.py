@@ -2,7 +2,7 @@
 
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -43,13 +43,16 @@ class World:
     claim: tuple[float, float] | None = CLAIM
     num_files: int = 0
     doubt: float = 0.0
+    bundle: str = OWN  # of the champion
+    trial: tuple[Any, str] = (None, "")
 
     @property
     def subject(self) -> check.Subject:
         """The champion."""
         classes = frozenset(("a", "b", "c"))
-        known = (CHAMPION, TASK.signature, {}, score_answer, classes, self.claim)
-        return check.Subject(*known, doubt=self.doubt)
+        champion = replace(CHAMPION, bundle=self.bundle)
+        known = (champion, TASK.signature, {}, score_answer, classes, self.claim)
+        return check.Subject(*known, self.doubt, *self.trial)
 
     @property
     def log(self) -> Path:
@@ -60,10 +63,10 @@ class World:
         """Log one answer."""
         text = changes.pop("text", f"{name} of {self.folder.name}")
         made: dict[str, Any] = {
-            "at": at, "request_id": name, "row": 0, "model": "line", "version": "1", "bundle": OWN,
-            "side": "champion", "shown": True, "ms": 1.0, "draw": 0.5, "assigned": None,
-            "share": None, "key": None, "input.text": text, "output.label": label,
-            "output.score": 0.9, "output.scores": "[]",
+            "at": at, "request_id": name, "row": 0, "model": "line", "version": "1",
+            "bundle": self.bundle, "side": "champion", "shown": True, "ms": 1.0, "draw": 0.5,
+            "assigned": None, "share": None, "key": None, "input.text": text,
+            "output.label": label, "output.score": 0.9, "output.scores": "[]",
         }  # fmt: skip
         self.rows.append(made | changes)
 

@@ -77,8 +77,8 @@ def promote(
         lineage = read_evidence(find_version(f"models:/{name}/{version}")).get("lineage") or {}
         approval = find_forge().describe_approval(asked_by, lineage.get("git_commit", ""))
         reason = f"{reason}; {approval}" if reason else approval
-    once = asked_by is not None
-    _announce(promotion.promote(name, version, expect, reason, override, bundle, once=once))
+    how = (override, bundle, asked_by is not None, _is_trial_needed(name))
+    _announce(promotion.promote(name, version, expect, reason, *how))
 
 
 def roll_back(
@@ -157,6 +157,14 @@ def show_journal(name: ModelNameOrParams = "", as_json: JsonLines = False) -> No
             f"{entry.number}  {at} UTC  {entry.actor}  {_describe_decision(entry)}  ({digests})"
         )
         print_plain(f"   {entry.reason}")
+
+
+def _is_trial_needed(name: str) -> bool:
+    """Whether params.yaml here is of this model, and asks for a trial."""
+    from plumbline.contract.loading import load_params
+
+    registry = load_params(layout.PARAMS).registry if champion_pin.is_checkout() else None
+    return registry is not None and registry.model == name and registry.trial is not None
 
 
 def _read_name() -> str:

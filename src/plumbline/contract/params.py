@@ -181,6 +181,9 @@ class Registry(StrictModel):
 
     model: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,59}$")]
     first_champion: bool
+    # paired: only who won a trial against the champion is promoted. Without it, and without the
+    # key, the evidence is enough.
+    trial: Annotated[Literal["paired"] | None, Field(exclude_if=lambda value: value is None)] = None
 
 
 class Retrain(StrictModel):
@@ -210,6 +213,7 @@ class Outcomes(StrictModel):
     sample: Annotated[float, Field(gt=0, le=1)] = 0.02  # of rows: the server draws them for labels
     min_coverage: Annotated[float, Field(ge=0.5, le=1)] = 0.9
     margin: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    planned_trials: Annotated[int, Field(ge=1, le=1000)] = 10  # against one champion
 
 
 class Validation(StrictModel):

@@ -40,7 +40,7 @@ MOVING = ("first", "promote", "rollback", "override")  # the decisions that make
 
 Action = Literal[
     "first", "promote", "rollback", "override", "registered", "keep", "refuse", "return", "drift",
-    "retrain", "outcomes",
+    "retrain", "outcomes", "trial",
 ]  # fmt: skip
 
 

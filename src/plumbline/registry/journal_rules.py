@@ -5,7 +5,10 @@ registry recorded it beside the entry's model. An entry is sealed over all entri
 whichever model: the newest head of all models is that of the whole journal.
 """
 
+import json
+import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from plumbline.contract.errors import (
     BundleError,
@@ -19,6 +22,8 @@ from plumbline.registry.journal import Decision, Entry
 NO_CHAMPION = "none"
 HEAD_TAG = "plumbline.journal"
 RULINGS = ("registered", "keep", "refuse")  # what `register` writes about a bundle
+FACTS = re.compile(r" (\{.*\})\Z")  # the end of the reason of an entry on outcomes
+WON = ("better", "not worse")  # how a trial ends after which a version may be champion
 
 
 def require_allowed(decision: Decision, earlier: Sequence[Entry], *, forced: bool = False) -> None:
@@ -71,6 +76,23 @@ def find_choice(entries: Sequence[Entry], version: str) -> Entry | None:
     decisions = [entry for entry in entries if entry.moves and entry.version == version]
     chosen = [entry for entry in decisions if entry.action != "rollback"]
     return find_last_move(chosen or decisions)
+
+
+def read_facts(entry: Entry) -> dict[str, Any]:
+    """Read the numbers at the end of the reason of an entry on outcomes; others have none."""
+    found = FACTS.search(entry.reason) if entry.action in ("outcomes", "trial") else None
+    facts: dict[str, Any] = json.loads(found[1]) if found else {}
+    return facts
+
+
+def describe_won_trial(bundle: str, entries: Sequence[Entry]) -> str:
+    """Say by which trial against the present champion a bundle won; "" where it won none."""
+    for entry in reversed(entries):
+        if entry.moves:
+            break
+        if entry.bundle == bundle and read_facts(entry).get("verdict") in WON:
+            return f"{FACTS.sub('', entry.reason)} (journal entry {entry.number})"
+    return ""
 
 
 def list_rulings(bundle: str, entries: Sequence[Entry]) -> list[Entry]:

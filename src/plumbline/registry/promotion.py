@@ -11,7 +11,12 @@ from plumbline.registry import champion_pin, local_files
 from plumbline.registry.champion_pin import ChampionPin
 from plumbline.registry.desk import Desk, open_desk
 from plumbline.registry.journal import Action, Decision, Entry
-from plumbline.registry.journal_rules import NO_CHAMPION, list_rulings, require_allowed
+from plumbline.registry.journal_rules import (
+    NO_CHAMPION,
+    describe_won_trial,
+    list_rulings,
+    require_allowed,
+)
 from plumbline.registry.reader import find_version, open_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.stores import RegisteredVersion
@@ -39,13 +44,15 @@ def promote(
     override: bool = False,
     bundle: str | None = None,
     once: bool = False,
+    needs_trial: bool = False,
 ) -> Entry:
     """Make `version` champion, if its evidence allows it and the champion still is `expect`.
 
     `expect` is a version, or "none". `override` skips the verdict and the comparison, never the
     integrity checks; it needs a reason. Where a `bundle` is given, its digest or the first 12
     digits of that, the decision is on that bundle and no other. `once`: the reason names this one
-    request; if it is repeated after a crash, the decision that it led to is returned.
+    request; if it is repeated after a crash, the decision that it led to is returned. A trial that
+    the version won is added to the reason; `needs_trial`: there has to be one, or an override.
 
     Raises RegistryError where another version is champion or was compared with, JournalError where
     the journal does not say that this bundle was registered with this evidence, RefusedError where
@@ -60,8 +67,9 @@ def promote(
         _require_promotable(registered, evidence)
     with open_desk(name, accept_alias=override) as desk:
         current = desk.champion
+        won = describe_won_trial(registered.tags[BUNDLE_TAG], desk.entries)
         request = (version, expect, reason)
-        if once and current and (current.version, current.previous, current.reason) == request:
+        if once and current and _read_request(current) == request:
             return current
         champion = _check_expected_champion(name, current, expect)
         if champion == version:
@@ -71,10 +79,13 @@ def promote(
                 f"{name}: version {version} was evaluated again meanwhile; look again, then decide"
             )
         action: Action = "override" if override else "promote"
-        decision = _build_decision(registered, champion, action, reason)
+        told = "; ".join(filter(None, (reason, won)))
+        decision = _build_decision(registered, champion, action, told)
         require_allowed(decision, desk.entries)
         if not override:
             _refuse_other_comparison(name, version, evidence, current)
+            if needs_trial and current and not won:
+                raise _build_trial_error(registered)
         return desk.move(decision)
 
 
@@ -239,6 +250,19 @@ def _refuse_other_comparison(
     raise RegistryError(
         f"{name}: version {version} was compared with champion {before[0]}, the champion is "
         f"{now[0]}{note}; run `plumbline champion {name} --pin`, then `dvc repro`"
+    )
+
+
+def _read_request(move: Entry) -> tuple[str, str, str]:
+    """What was asked for: the reason of a promotion without the trial that was added to it."""
+    return move.version, move.previous, move.reason.partition("; trial ")[0]
+
+
+def _build_trial_error(version: RegisteredVersion) -> RegistryError:
+    return RegistryError(
+        f"{version.label} has won no trial against this champion, which registry.trial in "
+        "params.yaml asks for; nothing was changed. `plumbline outcomes trial LOG "
+        f"{version.number}` begins one; --override with a --reason promotes it anyway"
     )
 
 

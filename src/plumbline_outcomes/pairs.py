@@ -1,0 +1,201 @@
+"""Two versions that answered the same requests, told apart by the labels of rows that differ.
+
+Each closed day has its counts in the journal, and from these alone the e-values follow, in any
+order and at every look. Groups and shares are looked at in the closed days.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from plumbline.contract.params import Params
+from plumbline.statistics import betting
+from plumbline_outcomes import live_score
+from plumbline_outcomes.live_score import PLACES
+from plumbline_outcomes.trial import Plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WORSE = 0.01  # chance that a version without a loss is returned
+RATIO = 0.001  # chance that sound assignments seem to be of another share
+SPAN = (-1.0, 1.0)
+SIDES = ("low", "high")  # each label that is missing against the challenger, and for it
+
+
+def select_rows(rows: "pd.DataFrame", plan: Plan) -> "pd.DataFrame":
+    """Select the answers to requests in the days of a plan."""
+    return rows[(rows["at"] > plan.begin) & (rows["at"] <= plan.end)]
+
+
+def build_pairs(rows: "pd.DataFrame", plan: Plan) -> "pd.DataFrame":
+    """Pair the rows that both answered in the days of the plan, by id and row.
+
+    `low` and `high`: right(challenger) - right(champion), with what nobody labelled against and for
+    the challenger: 0 where their answers are equal; who gave no answer is wrong.
+    """
+    within = select_rows(rows, plan)
+    ours, theirs = (
+        within[within["bundle"] == bundle].set_index(["id", "row"])
+        for bundle in (plan.bundle, plan.champion)
+    )
+    pairs = ours.join(theirs, how="inner", rsuffix="_champion")
+    answered, their_answered = (
+        pairs[name].astype(bool) for name in ("answered", "answered_champion")
+    )
+    known, their_known = (
+        pairs[f"score{side}"].where(pairs[f"counts{side}"].astype(bool)).astype(float)
+        for side in ("", "_champion")
+    )
+    has_same = (answered == their_answered) & (
+        pairs["answer"].astype(str) == pairs["answer_champion"].astype(str)
+    )
+    pairs["differs"] = ~has_same
+    is_known = (known.notna() | ~answered) & (their_known.notna() | ~their_answered)
+    pairs["labelled"] = pairs["differs"] & is_known
+    for side, (own, their) in zip(SIDES, ((0.0, 1.0), (1.0, 0.0)), strict=True):
+        right = known.fillna(own).where(answered, 0.0)
+        their_right = their_known.fillna(their).where(their_answered, 0.0)
+        pairs[side] = (right - their_right).where(pairs["differs"], 0.0)
+    return pairs
+
+
+def count_pairs(rows: "pd.DataFrame", plan: Plan) -> dict[str, Any]:
+    """Count the pairs of a day for the journal: how often the requests had which mean.
+
+    The rows of a request may be alike: it is one value.
+    """
+    pairs = build_pairs(rows, plan)
+    facts: dict[str, Any] = {"trial": plan.number, "rows": len(pairs)}
+    facts |= {name: int(pairs[name].sum()) for name in ("differs", "labelled")}
+    for side in SIDES:
+        values = pairs.groupby(level="id")[side].mean().round(PLACES)
+        facts[side] = values.astype(str).value_counts().sort_index().to_dict()
+    return facts
+
+
+def weigh(plan: Plan, days: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Weigh what `count_pairs` found of all days: e-values, and the gain with its ends."""
+    total: Counter[str] = Counter()
+    counts: dict[str, Counter[float]] = {side: Counter() for side in SIDES}
+    for day in days:
+        total.update({name: day[name] for name in ("rows", "differs", "labelled")})
+        for side in SIDES:
+            counts[side].update({float(value): number for value, number in day[side].items()})
+    low, high = counts.values()
+    sums = [value * number for side in (low, high) for value, number in side.items()]
+    (limit, planned), (loss, feared) = plan.questions
+    stakes = (
+        betting.find_stake(planned, limit, span=SPAN),
+        betting.find_stake(feared, loss, span=SPAN),
+    )
+    found: dict[str, Any] = {name: total[name] for name in ("rows", "differs", "labelled")}
+    return found | {
+        "requests": low.total(),
+        "gain": sum(sums) / 2 / max(1, low.total()),
+        "low": betting.compute_interval(low, 2 * plan.level, span=SPAN, stakes=stakes)[0],
+        "high": betting.compute_interval(high, 2 * WORSE, span=SPAN, stakes=stakes)[1],
+        "better_e": betting.compute_e_value(low, limit, span=SPAN, planned=planned),
+        "worse_e": betting.compute_e_value(betting.negate(high), loss, span=SPAN, planned=feared),
+    }
+
+
+def judge(
+    plan: Plan, found: Mapping[str, Any], rows: "pd.DataFrame", params: Params
+) -> tuple[str, str]:
+    """The verdict on what `weigh` found, of which `rows` are all answers, and what keeps it open.
+
+    There is none where the shares of a canary are not those that were set, or too few rows that
+    differ have a label; a gain is not enough where a group loses.
+    """
+    if has_other_shares(rows, plan):
+        return "cannot tell", "the canary got another share of the keys than was set"
+    if found["labelled"] < plan.coverage * found["differs"]:
+        return "cannot tell", f"{plan.coverage:.0%} of the rows that differ need a label"
+    if found["worse_e"] >= 1 / WORSE:
+        return "worse", ""
+    if found["better_e"] < 1 / plan.level:
+        return "open", ""
+    loser = find_losing_group(rows, plan, params)
+    if loser:
+        return "open", f"{loser} loses more than evaluation.max_slice_loss"
+    return ("better" if plan.policy == "better" else "not worse"), ""
+
+
+def has_other_shares(rows: "pd.DataFrame", plan: Plan) -> bool:
+    """Whether a canary got another share of the keys than was set: one side's rows are missing.
+
+    A key counts once, at its first request; without one a request is its own key.
+    """
+    within = select_rows(rows, plan)
+    within = within[within["assigned"].notna() & within["share"].notna()]
+    keys = within["key"].astype(object).fillna(within["id"].astype(object))
+    first = within.loc[~keys.duplicated()]
+    values = (first["assigned"] == "canary").astype(float) - first["share"].astype(float)
+    counts = Counter(values.round(PLACES).tolist())
+    return any(
+        betting.compute_e_value(side, 0.0, span=SPAN) >= 2 / RATIO
+        for side in (counts, betting.negate(counts))
+    )
+
+
+def find_losing_group(rows: "pd.DataFrame", plan: Plan, params: Params) -> str:
+    """Name the group that loses most, significantly more than is allowed; "" for none.
+
+    Groups come with labels, so rows that decide for the champion alone show a group's mean: rows
+    with equal answers are among these as often as others are.
+    """
+    is_champion = rows["bundle"] == plan.champion
+    marked = live_score.mark_deciding(rows[is_champion], params)
+    chosen = marked.index[marked["decides"] & marked["labelled"]]
+    pairs = build_pairs(rows.loc[chosen.append(rows.index[rows["bundle"] == plan.bundle])], plan)
+    groups = live_score.group_places(pairs["slices_champion"], plan.slice_rows)
+    losers = {}
+    for name, places in groups.items():
+        values = pairs.iloc[places].groupby(level="id")["high"].mean().round(PLACES)
+        counts = betting.negate(Counter(values.tolist()))
+        if betting.compute_e_value(counts, plan.slice_loss, span=SPAN) >= len(groups) / plan.level:
+            losers[name] = float(values.mean())
+    return min(losers, key=losers.__getitem__, default="")
+
+
+def look(
+    plan: Plan,
+    rows: "pd.DataFrame",
+    days: Iterable[Mapping[str, Any]],
+    params: Params,
+    now: datetime,
+) -> dict[str, Any]:
+    """Look at a trial, of which `days` are the counts and `rows` all answers."""
+    found = weigh(plan, days)
+    verdict, why = judge(plan, found, rows, params)
+    age = timedelta(days=params.outcomes.mature_days + 1)
+    is_over = now.date() - age >= plan.end.date()
+    told = (
+        f"trial {plan.number}, version {plan.version}: {verdict}; {found['gain']:+.3f} "
+        f"({found['low']:+.3f} to {found['high']:+.3f}, valid at every look) in "
+        f"{found['requests']:,} requests, {found['labelled']:,} of {found['differs']:,} rows that "
+        "differ have a label"
+    )
+    return found | {
+        "trial": plan.number,
+        "verdict": verdict,
+        "why": why,
+        "told": told,
+        "as_answered": measure_as_answered(rows, plan),
+        "is_over": is_over,
+    }
+
+
+def measure_as_answered(rows: "pd.DataFrame", plan: Plan) -> float | None:
+    """Right answers of the canary less those of the champion, by who answered in the end.
+
+    It is what a log without pairs shows, and is wrong where the canary fails on hard rows. None
+    where labels are of one side alone.
+    """
+    within = select_rows(rows, plan)
+    means = within[within["shown"].astype(bool)].groupby("side")["score"].mean()
+    if not {"canary", "champion"} <= set(means.dropna().index):
+        return None
+    return float(means["canary"] - means["champion"])

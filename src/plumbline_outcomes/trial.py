@@ -1,0 +1,196 @@
+"""The plan of a trial, which is in the journal before its first row, and how the trial ended."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from plumbline.contract.errors import AbsentVersionError, ParamsError, RegistryError
+from plumbline.contract.params import Params
+from plumbline.registry.desk import open_desk
+from plumbline.registry.journal import Action, Decision, Entry, read_journal
+from plumbline.registry.journal_rules import WON, read_facts, refuse_unfit
+from plumbline.registry.reader import find_version
+from plumbline.registry.reader.addresses import BUNDLE_TAG
+from plumbline.sources.request_folder import RequestFolder
+from plumbline.statistics import betting
+from plumbline.statistics.power import spend_level
+from plumbline_outcomes.request_rows import LogFacts, read_requests
+
+LEVEL = 0.025  # chance that one version without a gain wins, of all planned against one champion
+UNKNOWN = 0.1  # the share of rows that differ, where the log has no pair yet
+PAIRS = """
+SELECT count(*) AS size, avg(CAST(json_extract_string(a.outputs, ?) IS DISTINCT FROM
+  json_extract_string(b.outputs, ?) AS INTEGER)) AS share
+FROM rows AS a JOIN rows AS b USING (request_id, "row", "at") WHERE a.bundle = ? AND b.bundle = ?
+"""
+OWN = ("version", "bundle", "number", "begin")  # of a plan, which its entry says itself
+Question = tuple[float, betting.Counts]  # a limit, and what comes where a gain is above it
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was settled before the first row, as the journal has it."""
+
+    version: str
+    bundle: str
+    champion: str  # its bundle
+    policy: str  # of evaluation.champion
+    margin: float
+    worth: float  # the smallest gain that is worth finding
+    days: int
+    level: float
+    differ: float  # the share of rows on which the two differed before
+    coverage: float  # that labels must reach among the rows that differ
+    slice_loss: float
+    slice_rows: int
+    reason: str
+    kind: str = "paired"
+    number: int = 0  # of the entry
+    begin: datetime = datetime.max
+
+    @property
+    def end(self) -> datetime:
+        """After it no request counts."""
+        return self.begin + timedelta(days=self.days)
+
+    @property
+    def limit(self) -> float:
+        """The gain that has to be exceeded."""
+        return self.margin if self.policy == "better" else -self.margin
+
+    @property
+    def questions(self) -> tuple[Question, Question]:
+        """What a gain has to exceed, and a loss (of negated values), with what is planned there."""
+        gain, loss = self.limit, -min(self.limit, 0.0)
+        return (gain, self._expect(gain + self.worth)), (loss, self._expect(loss + self.worth))
+
+    def _expect(self, gain: float) -> betting.Counts:
+        """How likely a row is lost, alike or won, at this gain."""
+        differ = min(max(self.differ, abs(gain)), 1.0)
+        return {-1.0: (differ - gain) / 2, 0.0: 1 - differ, 1.0: (differ + gain) / 2}
+
+
+def measure_difference(
+    folder: RequestFolder, model: str, bundles: tuple[str, str], output: str, now: datetime
+) -> tuple[float, int]:
+    """Measure on which share of the rows that both answered they differ, and count these rows.
+
+    No label is needed. Where there is no such row yet, the share is UNKNOWN.
+    """
+    stored = read_requests(folder, model, None, LogFacts(), now)
+    path = f'$."{output}"'
+    (size, share), *_ = stored.query(PAIRS, path, path, *bundles).itertuples(index=False)
+    return (float(share) if size else UNKNOWN), int(size)
+
+
+def begin_trial(
+    name: str,
+    version: str,
+    differ: float,
+    params: Params,
+    *,
+    worth: float,
+    days: int,
+    reason: str,
+) -> Plan:
+    """Write the plan of a trial against the champion of `name` into the journal.
+
+    Repeated it is the same one. RegistryError where another is open, or the bundle is the
+    champion's; RefusedError where it may not answer; ParamsError where no level is left.
+    """
+    bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
+    rules = params.evaluation
+    with open_desk(name) as desk:
+        champion = desk.champion.bundle if desk.champion else ""
+        if champion in ("", bundle):
+            raise RegistryError(f"{name}: version {version} has no other champion beside it")
+        refuse_unfit(name, version, bundle, desk.entries)
+        trials = [read_plan(entry) for entry in desk.entries if entry.action == "trial"]
+        if trials and not find_end(trials[-1], desk.entries):
+            last = trials[-1]
+            if (last.bundle, last.worth, last.days) == (bundle, worth, days):
+                return last
+            raise RegistryError(
+                f"{name}: trial {last.number} of version {last.version} (worth {last.worth}, "
+                f"{last.days} days) is open until {last.end:%Y-%m-%d}; a plan does not change"
+            )
+        spent = [plan.level for plan in trials if plan.champion == champion]
+        planned = params.outcomes.planned_trials
+        level = min(spend_level(len(spent) + 1, planned, LEVEL), LEVEL - sum(spent))
+        if level <= 0:
+            raise ParamsError(
+                f"{name}: {len(spent)} trials against this champion have used the level of all "
+                f"{planned} that outcomes.planned_trials allows; the next champion has its own"
+            )
+        plan = Plan(
+            version, bundle, champion, rules.champion.policy, rules.champion.margin, worth, days,
+            level, differ, params.outcomes.min_coverage, rules.max_slice_loss,
+            rules.min_slice_rows, reason,
+        )  # fmt: skip
+        text = json.dumps({name: value for name, value in asdict(plan).items() if name not in OWN})
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        told = f"version {version} has to be {plan.policy} {text}"
+        return read_plan(desk.note(Decision(name, "trial", version, "", bundle, digest, told)))
+
+
+def read_plan(entry: Entry) -> Plan:
+    """Read the plan in an entry `trial`."""
+    begin = datetime.fromisoformat(entry.at)
+    own = (entry.version, entry.bundle)
+    return Plan(*own, **read_facts(entry), number=entry.number, begin=begin)
+
+
+def find_trial(name: str) -> tuple[Plan | None, str]:
+    """Find the last trial of a model, and how it ended; "" while it is open."""
+    with read_journal() as book:
+        entries = book.read_entries(name)
+    plans = [read_plan(entry) for entry in entries if entry.action == "trial"]
+    if not plans:
+        return None, ""
+    return plans[-1], find_end(plans[-1], entries)
+
+
+def find_end(plan: Plan, entries: Sequence[Entry]) -> str:
+    """Say how a trial ended, by the entries of its model; "" while it is open."""
+    for entry in entries:
+        if entry.number <= plan.number:
+            continue
+        there = f"journal entry {entry.number}"
+        if entry.moves:
+            return f"void, the champion changed ({there})"
+        if (entry.action, entry.bundle) == ("return", plan.bundle):
+            return f"returned ({there})"
+        facts = read_facts(entry)
+        if facts.get("trial") == plan.number:
+            return f"{facts['verdict']} ({there})"
+    try:
+        version = find_version(f"models:/{entries[0].model}/{plan.version}")
+    except AbsentVersionError:
+        return "void, the version is not in the registry"
+    is_same = version.tags.get(BUNDLE_TAG) == plan.bundle
+    return "" if is_same else "void, the version has another bundle"
+
+
+def record(name: str, plan: Plan, found: Mapping[str, Any]) -> str:
+    """Write how a trial ended, once; returns that, "" while it is open.
+
+    A version that is worse is returned as a bad canary is: no server and no `promote` takes it.
+    """
+    verdict = found["verdict"]
+    if verdict not in (*WON, "worse") and not found["is_over"]:
+        return ""
+    with open_desk(name) as desk:
+        known = find_end(plan, desk.entries)
+        if known:
+            return known
+        counted = ("requests", "differs", "labelled")
+        facts = {"trial": plan.number, "verdict": verdict} | {key: found[key] for key in counted}
+        text = json.dumps(facts)
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        action: Action = "return" if verdict == "worse" else "outcomes"
+        told = found["told"] if verdict == "worse" else f"{found['told']} {text}"
+        desk.note(Decision(name, action, plan.version, "", plan.bundle, digest, told))
+        return find_end(plan, desk.entries)

@@ -1,0 +1,323 @@
+"""A trial of two versions by pairs: its plan, its counts, its verdict, and what that allows."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.support.outcomes import World, make_params
+from tests.support.racing import copy_databases
+from tests.support.serving.lines import Lines
+
+from plumbline.contract.errors import ParamsError, RefusedError, RegistryError
+from plumbline.contract.params import Champion, Params
+from plumbline.registry import journal_rules, model_versions, promotion
+from plumbline.registry.journal import Entry
+from plumbline.registry.reader import find_version
+from plumbline_outcomes import pairs, trial
+from plumbline_outcomes.trial import Plan
+
+DAY = timedelta(days=1)
+CHALLENGER = "3"
+
+
+def find_bundle(version: str) -> str:
+    return find_version(f"models:/line/{version}").tags["plumbline.bundle"]
+
+
+@dataclass
+class Trial:
+    """A trial of version 3 against version 1, on a log and labels that are made by hand."""
+
+    world: World
+    plan: Plan
+
+    @property
+    def begin(self) -> datetime:
+        return self.plan.begin
+
+    def answer(
+        self, name: str, ours: str | None, theirs: str | None, label: str | None, **changes: Any
+    ) -> None:
+        """Log both answers to a row, where None is a failure, and the label if there is one."""
+        known = {"at": self.begin + DAY, "draw": 0.5} | changes
+        gave_none = {"output.label": None, "output.score": None, "output.scores": None}
+        for answer, version, bundle, side in (
+            (theirs, "1", self.plan.champion, "champion"),
+            (ours, CHALLENGER, self.plan.bundle, "shadow"),
+        ):
+            own = known | {"version": version, "bundle": bundle, "side": known.get(side, side)}
+            own |= {"shown": side == "champion"} | changes.get(f"_{side}", {})
+            own.pop("_champion", None), own.pop("_shadow", None)
+            self.world.answer(name, answer or "", **own | (gave_none if answer is None else {}))
+        if label:
+            self.world.tell(name, label)
+
+    def fill(self, alike: int, won: int = 0, lost: int = 0, at: datetime | None = None) -> None:
+        """Log so many requests; labels come for those that differ alone."""
+        when = at or self.begin + DAY
+        start = len(self.world.outcomes) + len(self.world.rows)
+        for number in range(alike):
+            self.answer(f"same{start}-{number}", "a", "a", None, at=when)
+        for number in range(won):
+            self.answer(f"won{start}-{number}", "b", "a", "b", at=when)
+        for number in range(lost):
+            self.answer(f"lost{start}-{number}", "b", "a", "a", at=when)
+
+    def look(self, days: int = 20, **options: Any) -> dict[str, Any]:
+        """What is found of the trial so many days after it began."""
+        self.world.trial = trial.find_trial("line")
+        report = self.world.look(now=self.begin + days * DAY, **options)
+        assert report["trial"]["told"] in report["lines"]
+        return dict(report["trial"])
+
+
+def begin(params: Params, **options: Any) -> Plan:
+    asked = {"worth": 0.02, "days": 28, "reason": ""} | options
+    return trial.begin_trial("line", asked.pop("version", CHALLENGER), 0.1, params, **asked)
+
+
+@pytest.fixture
+def params(template: Path, tmp_path: Path) -> Iterator[Params]:
+    """In a registry with version 1 as champion and no trial."""
+    lines = Lines(tmp_path)
+    copy_databases(template / "mlruns", lines.path / "mlruns")
+    with lines.here():
+        yield make_params()
+
+
+@pytest.fixture
+def paired(params: Params, tmp_path: Path) -> Trial:
+    plan = begin(params)
+    return Trial(World(tmp_path, params, bundle=plan.champion), plan)
+
+
+def read_entries(*actions: str) -> list[Entry]:
+    return [entry for entry in promotion.read_history("line") if entry.action in actions]
+
+
+def read_days(plan: Plan) -> list[dict[str, Any]]:
+    facts = map(journal_rules.read_facts, read_entries("outcomes"))
+    return [each["pairs"] for each in facts if each.get("pairs", {}).get("trial") == plan.number]
+
+
+def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
+    paired.fill(1800, won=150, lost=50)
+    assert paired.look()["verdict"] == "better"
+    assert not read_entries("outcomes")
+    with pytest.raises(RegistryError, match=r"has won no trial .* registry\.trial"):
+        promotion.promote("line", CHALLENGER, "1", "", needs_trial=True)
+    found = paired.look(record=True)
+    assert found["end"] == f"better (journal entry {read_entries('outcomes')[-1].number})"
+    assert (found["rows"], found["differs"], found["labelled"]) == (2000, 200, 200)
+    assert found["low"] < found["gain"] == 0.05 < found["high"]
+    number = len(read_entries("outcomes"))
+    assert paired.look(record=True)["verdict"].startswith("better (journal entry")
+    assert len(read_entries("outcomes")) == number
+    move = promotion.promote("line", CHALLENGER, "1", "asked", needs_trial=True, once=True)
+    assert move.reason.startswith(f"asked; trial {paired.plan.number}, version 3: better; +0.050 (")
+    assert "{" not in move.reason
+    again = promotion.promote("line", CHALLENGER, "1", "asked", needs_trial=True, once=True)
+    assert again == move
+
+
+def test_the_journal_alone_gives_the_e_value_again(paired: Trial) -> None:
+    paired.fill(300, won=15, lost=10)
+    paired.fill(300, won=15, lost=10, at=paired.begin + 2 * DAY)
+    found = paired.look(record=True)
+    for path in paired.world.log.iterdir():
+        path.unlink()
+    plan, end = trial.find_trial("line")
+    assert (plan, end, found["verdict"]) == (paired.plan, "", "open")
+    again = pairs.weigh(plan, read_days(plan))
+    assert again == {name: found[name] for name in again}
+    assert again["requests"] == 650
+
+
+def test_who_is_worse_is_returned(paired: Trial) -> None:
+    paired.fill(800, won=20, lost=80)
+    assert "worse; -0.067" in paired.look(record=True)["told"]
+    (entry,) = read_entries("return")
+    assert (entry.version, entry.bundle) == (CHALLENGER, paired.plan.bundle)
+    assert "{" not in entry.reason
+    with pytest.raises(RefusedError, match=f"was returned .*trial {paired.plan.number}"):
+        promotion.promote("line", CHALLENGER, "1", "")
+    with pytest.raises(RefusedError, match="was returned"):
+        begin(paired.world.params)
+    promotion.promote("line", CHALLENGER, "1", "it is wanted", override=True)
+
+
+def test_who_fails_on_hard_rows_is_worse_although_it_seems_better(paired: Trial) -> None:
+    """Each request is of a canary that answers half of them; the champion answers what it fails."""
+    for number in range(1200):
+        is_tried, is_hard = number % 2 == 0, number % 20 < 2
+        label = "b" if is_hard and number % 40 < 20 else "a"
+        common = {"share": 0.5, "assigned": "canary" if is_tried else "champion"}
+        fails = is_tried and is_hard
+        own = {"side": "canary", "shown": is_tried and not fails}
+        paired.answer(
+            f"r{number}",
+            None if fails else "a",
+            "a",
+            label,
+            **common,
+            _shadow=own,
+            _champion={"shown": not own["shown"]},
+        )
+    found = paired.look()
+    assert found["verdict"] == "worse"
+    assert found["as_answered"] > 0.02
+
+
+def test_equal_answers_are_never_better(paired: Trial) -> None:
+    paired.fill(3000)
+    paired.world.tell("same0-0", "b")
+    found = paired.look(record=True)
+    assert (found["verdict"], found["gain"], found["labelled"]) == ("open", 0.0, 0)
+
+
+def test_equal_models_win_no_more_often_than_the_level(paired: Trial) -> None:
+    random = np.random.default_rng(0)
+    plan = replace(paired.plan, level=0.025)
+    ends = []
+    for _ in range(200):
+        numbers = random.multinomial(3000, [0.05, 0.9, 0.05])
+        counts = dict(zip(("-1.0", "0.0", "1.0"), numbers.tolist(), strict=True))
+        day = {"rows": 3000, "differs": 300, "labelled": 300, "low": counts, "high": counts}
+        found = pairs.weigh(plan, [day])
+        ends.append((found["better_e"] >= 1 / plan.level, found["worse_e"] >= 1 / pairs.WORSE))
+    won, lost = np.mean(ends, axis=0)
+    assert won <= 0.03
+    assert lost <= 0.02
+
+
+def test_labels_that_are_missing_decide_nothing(paired: Trial) -> None:
+    paired.fill(1800, won=150, lost=50)
+    del paired.world.outcomes[:30]
+    found = paired.look()
+    assert found["verdict"] == "cannot tell"
+    assert found["why"] == "90% of the rows that differ need a label"
+    assert (found["labelled"], found["differs"]) == (170, 200)
+
+
+def test_a_missing_label_counts_against_what_is_to_be_proved(paired: Trial) -> None:
+    paired.fill(1800, won=150, lost=50)
+    whole = paired.look()
+    del paired.world.outcomes[:20]
+    found = paired.look()
+    assert found["low"] < whole["low"]
+    assert found["high"] >= whole["high"]
+
+
+def test_rows_of_a_request_that_are_alike_count_once(paired: Trial) -> None:
+    for number in range(100):
+        for row in range(16):
+            paired.answer(f"r{number}", "b", "a", None, row=row, text=f"t{number}")
+            paired.world.tell(f"r{number}", "b", row=row)
+    found = paired.look()
+    assert (found["rows"], found["requests"], found["gain"]) == (1600, 100, 1.0)
+
+
+def test_requests_before_the_plan_and_after_its_days_do_not_count(paired: Trial) -> None:
+    paired.fill(100, won=5)
+    paired.fill(0, won=50, at=paired.begin - DAY)
+    paired.fill(0, won=50, at=paired.begin + 29 * DAY)
+    assert paired.look(days=60)["requests"] == 105
+
+
+def test_a_group_that_loses_keeps_a_better_one_from_winning(paired: Trial) -> None:
+    for number in range(2000):
+        is_email, ours = number % 10 == 0, "b" if number % 5 == 0 else "a"
+        label = "b" if not is_email else "a"
+        paired.answer(f"r{number}", ours, "a", None)
+        paired.world.tell(f"r{number}", label, channel="email" if is_email else "chat")
+    for number in range(2000, 3000):
+        paired.answer(f"r{number}", "b", "a", None)
+        paired.world.tell(f"r{number}", "b", channel="chat")
+    found = paired.look()
+    assert found["gain"] > 0.3
+    assert found["verdict"] == "open"
+    assert found["why"] == "channel=email loses more than evaluation.max_slice_loss"
+
+
+@pytest.mark.parametrize("lost", ["canary", "champion"])
+def test_a_side_whose_rows_are_missing_ends_in_no_verdict(paired: Trial, lost: str) -> None:
+    for number in range(1000):
+        side = "canary" if number % 2 else "champion"
+        known = {"share": 0.5, "assigned": side, "key": f"k{number}"}
+        if side != lost or number % 10 < 5:
+            paired.answer(f"r{number}", "b", "a", "b", **known)
+    found = paired.look()
+    assert found["verdict"] == "cannot tell"
+    assert found["why"] == "the canary got another share of the keys than was set"
+
+
+def test_a_user_with_many_requests_is_one_key(paired: Trial) -> None:
+    for number in range(1000):
+        known = {"share": 0.5, "assigned": "canary" if number % 2 else "champion"}
+        paired.answer(f"r{number}", "b", "a", "b", key=f"k{number}", **known)
+    for number in range(1000, 2000):
+        paired.answer(f"r{number}", "b", "a", "b", share=0.5, assigned="canary", key="k1")
+    assert paired.look()["verdict"] == "better"
+
+
+def test_a_plan_does_not_change_while_it_is_open(paired: Trial) -> None:
+    params = paired.world.params
+    assert begin(params) == paired.plan
+    for change in ({"worth": 0.05}, {"days": 14}, {"version": "2"}):
+        with pytest.raises(RegistryError, match=r"is open until .*; a plan does not change"):
+            begin(params, **change)
+    assert len(read_entries("trial")) == 1
+
+
+def test_the_champion_has_no_trial_against_itself(params: Params) -> None:
+    with pytest.raises(RegistryError, match="no other champion beside it"):
+        begin(params, version="1")
+
+
+def test_a_trial_is_void_once_the_champion_changed(paired: Trial) -> None:
+    paired.fill(1800, won=150, lost=50)
+    promotion.promote("line", "2", "1", "wanted", override=True)
+    assert paired.look(record=True)["verdict"].startswith("void, the champion changed (journal")
+    assert not [each for each in read_days(paired.plan) if each]
+    assert begin(paired.world.params).level == paired.plan.level  # against another champion
+
+
+def test_a_trial_is_void_without_its_version(paired: Trial) -> None:
+    model_versions.connect_registry().delete_model_version("line", CHALLENGER)
+    assert trial.find_trial("line")[1] == "void, the version is not in the registry"
+
+
+def test_a_trial_without_a_verdict_ends_with_its_days(paired: Trial) -> None:
+    paired.fill(100, won=5, lost=5)
+    assert paired.look(days=30, record=True)["verdict"] == "open"
+    assert not trial.find_trial("line")[1]
+    assert paired.look(days=40, record=True)["end"].startswith("open (journal entry")
+    assert begin(paired.world.params).level < paired.plan.level
+
+
+def test_all_trials_against_a_champion_share_one_level(params: Params) -> None:
+    outcomes = params.outcomes.model_copy(update={"planned_trials": 2})
+    few = params.model_copy(update={"outcomes": outcomes})
+    levels = []
+    for _ in range(2):
+        plan = begin(few)
+        levels.append(plan.level)
+        found = {"verdict": "open", "is_over": True, "told": "trial", "requests": 0}
+        trial.record("line", plan, found | {"differs": 0, "labelled": 0})
+    assert sum(levels) == pytest.approx(trial.LEVEL)
+    with pytest.raises(ParamsError, match="2 trials against this champion have used the level"):
+        begin(few)
+
+
+def test_not_worse_is_enough_where_the_policy_says_so(params: Params, tmp_path: Path) -> None:
+    champion = Champion(policy="not-worse", margin=0.02)
+    evaluation = params.evaluation.model_copy(update={"champion": champion})
+    changed = params.model_copy(update={"evaluation": evaluation})
+    plan = begin(changed)
+    paired = Trial(World(tmp_path, changed, bundle=plan.champion), plan)
+    paired.fill(2900, won=50, lost=50)
+    assert paired.look()["verdict"] == "not worse"
