@@ -45,7 +45,7 @@ bench-everywhere: setup  ## whether the shipped runs are promoted with each set 
 bench-growth: setup  ## time and memory of each stage as the rows become more, and their slope; OPTIONS: other numbers of rows
 	@python benchmarks/growth.py $(OPTIONS)
 
-bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and BentoML; OPTIONS: --bundle FOLDER, without a registry
+bench-serve: setup  ## requests/s, latency, memory beside MLflow, LitServe and BentoML; OPTIONS: --bundle FOLDER, without a registry; --log, what the log costs
 	@python benchmarks/serve.py $(OPTIONS)
 
 bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX Runtime, and its memory as files grow

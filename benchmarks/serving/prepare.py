@@ -24,7 +24,7 @@ from plumbline.contract.loading import load_task
 from plumbline.contract.yaml_file import load_yaml
 from plumbline.evidence.recorded_answers import answer_golden_rows
 from plumbline.process.files import digest_path, write_json
-from plumbline.registry import model_versions
+from plumbline.registry import journal, model_versions
 from plumbline.registry.package import packaging
 from plumbline.registry.reader.addresses import BUNDLE_TAG, EVIDENCE_TAG
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
@@ -77,8 +77,11 @@ def register(files: Path, into: Path, texts: list[str]) -> str:
     info = packaging.log_model(files, golden, task, run)
     client.log_artifact(run, str(evidence))
     tags = {BUNDLE_TAG: digests["bundle"], EVIDENCE_TAG: digest_path(evidence)}
-    version = model_versions.add_version(client, NAME, info, tags, "")
-    return f"models:/{NAME}/{version.version}"
+    version = str(model_versions.add_version(client, NAME, info, tags, "").version)
+    given = (tags[BUNDLE_TAG], tags[EVIDENCE_TAG])
+    with journal.lock_journal() as book:  # a version that is tried has to be in it
+        book.append(journal.Decision(NAME, "registered", version, "", *given, "a benchmark"))
+    return f"models:/{NAME}/{version}"
 
 
 def quantize(folder: Path) -> None:

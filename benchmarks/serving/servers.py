@@ -94,6 +94,20 @@ def list_servers(uri: str, pipeline: Path) -> dict[str, Server]:
     return dict(zip(NAMES, servers, strict=True))
 
 
+def list_logging(uri: str, log: Path) -> list[Server]:
+    """Return our server without and with a log of its requests, alone and with a shadow's pairs.
+
+    The shadow is the same version, so that only the log makes a difference.
+    """
+    shadow, logged = f"--shadow {uri.rpartition('/')[2]}", f"--log-folder {log}"
+    options = {"off": "", "on": logged, "shadow, off": shadow, "shadow, on": f"{shadow} {logged}"}
+    own = f"{BIN}/plumbline serve {uri} --port PORT"
+    return [
+        Server(name, f"{own} {more}", "/invocations", lambda text: {"inputs": [text]})
+        for name, more in options.items()
+    ]
+
+
 def install() -> None:
     """Make ENVIRONMENT, once for these requirements."""
     wanted = hashlib.sha256(REQUIREMENTS.read_bytes()).hexdigest()

@@ -12,6 +12,7 @@ from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
 STAMP = "%Y%m%dT%H%M%S"
 TEXTS = ("request_id", "model", "version", "bundle", "side", "assigned", "key")
 NUMBERS = ("ms", "draw", "share")
+ENCODER = json.JSONEncoder(ensure_ascii=False)
 INT64 = range(-(2**63), 2**63)
 
 
@@ -33,20 +34,19 @@ def encode_rows(rows: list[Row], about: dict[str, Any]) -> bytes:
     types = dict.fromkeys(TEXTS, pa.string()) | dict.fromkeys(NUMBERS, pa.float64())
     types |= {"at": pa.timestamp("us", "UTC"), "row": pa.int32(), "shown": pa.bool_()}
     names = dict.fromkeys(name for row in rows for name in row) or types
-    columns = {name: pa.array(_gather_column(rows, name), types.get(name)) for name in names}
-    table = pa.table(columns).replace_schema_metadata({"plumbline": json.dumps(about)})
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    for name in names - types.keys():
+        columns[name] = _widen_numbers([_encode_nested(value) for value in columns[name]])
+    arrays = {name: pa.array(values, types.get(name)) for name, values in columns.items()}
+    table = pa.table(arrays).replace_schema_metadata({"plumbline": json.dumps(about)})
     content = io.BytesIO()
     pq.write_table(table, content)
     return content.getvalue()
 
 
-def _gather_column(rows: list[Row], name: str) -> list[Any]:
-    """Return the values of a column; lists and objects become JSON text."""
-    return _widen_numbers([_encode_nested(row.get(name)) for row in rows])
-
-
 def _encode_nested(value: Any) -> Any:
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+    """Return a list or an object as JSON text, and all else as it is."""
+    return ENCODER.encode(value) if isinstance(value, list | dict) else value
 
 
 def _widen_numbers(values: list[Any]) -> list[Any]:

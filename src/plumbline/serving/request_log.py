@@ -2,8 +2,8 @@
 
 import importlib
 import logging
+import pickle
 import secrets
-import sys
 import threading
 import time
 from collections import Counter, defaultdict, deque
@@ -83,8 +83,8 @@ class RequestLog:
         if self._num_bytes > MAX_BYTES:
             self._count_lost("full", [answer.variant for answer in answers] * num_rows)
             return
-        num_bytes = sum(sys.getsizeof(repr(answer.columns)) for answer in answers)
-        num_bytes += len(answers) * sys.getsizeof(repr(exchange.request.columns))
+        content = [exchange.request.columns, *(answer.columns for answer in answers)]
+        num_bytes = sum(len(pickle.dumps(columns)) for columns in content)
         with self._lock:
             self._waiting.append((exchange, answers, num_bytes))
             self._num_rows += len(answers) * num_rows
@@ -111,15 +111,16 @@ class RequestLog:
 
     def _take_rows(self) -> list[Row]:
         """Remove the oldest exchanges, for one file, and return their rows."""
-        taken: list[list[Row]] = []
+        oldest: list[tuple[Exchange, tuple[Answer, ...]]] = []
         num_bytes = 0
         with self._lock:
             while self._waiting and num_bytes < FLUSH_BYTES:
                 exchange, answers, size = self._waiting.popleft()
-                taken.extend(exchange.make_rows(answers))
+                oldest.append((exchange, answers))
                 self._num_rows -= len(answers) * exchange.request.num_rows
                 num_bytes += size
             self._num_bytes -= num_bytes
+        taken = [alike for exchange, answers in oldest for alike in exchange.make_rows(answers)]
         if self._redact:
             taken = self._redact_rows(taken, self._redact)
         return [row for alike in taken for row in alike]
@@ -177,12 +178,8 @@ class RequestLog:
             )
             return
         if is_cut and not self._is_cut:
-            log.warning(
-                "the request log is kept for less than %g days: they need more than %g MB; raise "
-                "--limit log_mb, or lower log_days or log_share",
-                days,
-                size,
-            )
+            reason = f"is kept for less than {days:g} days: --limit log_mb is {size:g}"
+            log.warning("the request log %s; raise it, or lower log_share", reason)
         self._is_cut = self._is_cut or is_cut
 
     def _count_lost(self, reason: str, sides: Iterable[str]) -> None:
