@@ -104,11 +104,6 @@ def test_a_row_that_lacks_something_is_named(folder: Path, row: Any, message: st
         ingest(folder, **source)
 
 
-def test_too_few_queries_leave_a_split_empty(folder: Path) -> None:
-    with pytest.raises(DataError, match="2 queries leave none for"):
-        ingest(folder, **describe_file(write_pairs(folder, list_pairs(2))))
-
-
 def test_generated_queries_leak_nothing_and_say_what_they_share(tmp_path: Path) -> None:
     params = build_params()
     examples = write_examples(params, tmp_path)

@@ -15,6 +15,7 @@ from tasks.retrieval.scoring import (
     check_behaviour,
     compute_bound,
     score,
+    score_answer,
 )
 from tasks.retrieval.scoring.scores import DEPTH, compute_ndcg, mark_hits
 
@@ -55,6 +56,14 @@ def test_ndcg_is_that_of_the_definition() -> None:
     many = np.array([mark_hits([f"p{n}" for n in range(20)], {f"p{n}" for n in range(15)})])
     assert compute_ndcg(many, np.array([15]))[0] == pytest.approx(1)
     assert len(hits[0]) == DEPTH
+
+
+def test_a_live_answer_is_scored_by_the_rank_of_the_passage_that_was_right() -> None:
+    answer = {"ids": [f"p{number}" for number in range(20)]}
+    found = [score_answer(answer, truth) for truth in ("p0", "p1", "p10", "other")]
+    assert found == pytest.approx([1, 1 / np.log2(3), 0, 0])
+    with pytest.raises(ValueError, match="the id of a passage"):
+        score_answer(answer, "")
 
 
 def test_right_answers_have_all_scores(examples: Path) -> None:

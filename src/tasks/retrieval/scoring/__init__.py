@@ -4,7 +4,7 @@ from tasks.retrieval.scoring.baselines import build_baselines, compute_bound
 from tasks.retrieval.scoring.behaviour import check_behaviour
 from tasks.retrieval.scoring.figures import draw_figures
 from tasks.retrieval.scoring.invariants import build_longest_input, check_answers
-from tasks.retrieval.scoring.scores import score
+from tasks.retrieval.scoring.scores import score, score_answer
 
 __all__ = [
     "build_baselines",
@@ -14,4 +14,5 @@ __all__ = [
     "compute_bound",
     "draw_figures",
     "score",
+    "score_answer",
 ]

@@ -1,6 +1,6 @@
 """Scores by query; every model searches the whole corpus."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 CUT = 10  # of nDCG (Järvelin and Kekäläinen 2002)
 DEPTH = 100  # passages that each query is answered with
-SHOWN = 20  # queries whose nearest wrong answers are listed
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
@@ -31,7 +30,6 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     hits = np.array([mark_hits(ids, right) for ids, right in rows])
     num_right = queries["passages"].map(len).to_numpy()
     ndcg = compute_ndcg(hits, num_right)
-    is_first = hits[:, 0]
     ranks = np.where(hits[:, :CUT].any(axis=1), hits.argmax(axis=1) + 1, np.inf)
     recall = np.cumsum(hits, axis=1) / num_right[:, None]
     metrics = {
@@ -39,18 +37,21 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "recall_at_1": float(recall[:, 0].mean()),
         "recall_at_10": float(recall[:, CUT - 1].mean()),
         "mrr_at_10": float((1 / ranks).mean()),
-        "first_right": float(is_first.mean()),
+        "first_right": float(hits[:, 0].mean()),
     }
     per_example = {
         "id": queries["id"].to_numpy(object),
         "ndcg_at_10": ndcg,
         "predicted": np.array(answers["id"], dtype=object),
     }
-    tables = {
-        "recall": _build_recall_table(recall),
-        "wrong": _list_wrong_answers(queries, answers, is_first),
-    }
-    return Scores(per_example, metrics, tables)
+    return Scores(per_example, metrics, {"recall": _build_recall_table(recall)})
+
+
+def score_answer(answer: Mapping[str, Any], truth: str) -> float:
+    """Return nDCG@10 of one answer, where `truth` is the id of the passage that was right."""
+    if not truth:
+        raise ValueError("empty; the right answer is the id of a passage")
+    return float(compute_ndcg(mark_hits(answer["ids"], {truth})[None], np.ones(1, int))[0])
 
 
 def mark_hits(ids: Sequence[str], right: set[str]) -> np.ndarray:
@@ -79,19 +80,3 @@ def _build_recall_table(recall: np.ndarray) -> "pd.DataFrame":
 
     columns = np.array(DEPTHS) - 1
     return pd.DataFrame({"passages": DEPTHS, "recall": recall[:, columns].mean(axis=0)})
-
-
-def _list_wrong_answers(
-    queries: "pd.DataFrame", answers: dict[str, list[Any]], is_first: np.ndarray
-) -> "pd.DataFrame":
-    """List the first queries whose first answer is wrong, with it and with the right one."""
-    import pandas as pd
-
-    places = np.flatnonzero(is_first == 0)[:SHOWN]
-    return pd.DataFrame(
-        {
-            "query": queries["query"].to_numpy()[places],
-            "answered": [answers["id"][place] for place in places],
-            "right": [queries["passages"].iloc[place][0] for place in places],
-        }
-    )
