@@ -88,8 +88,8 @@ fresh: setup  ## as run, for CI: data, evaluation and registration are computed 
 public-key:  ## in CI: let all later steps use only what the owner of the key in the file $KEY signed
 	@printf 'PLUMBLINE_PUBLIC_KEY=%s\n' "$(abspath $(KEY))" >> "$$GITHUB_ENV"
 
-calendar:  ## in CI: whether params.yaml asks for training every so many days; installs nothing
-	@if grep -Eq '^[^$(HASH)]*\bevery_days\b' params.yaml; then echo used=yes; else echo used=no; fi >> "$$GITHUB_OUTPUT"
+calendar:  ## in CI: whether params.yaml asks for training every so many days or labels; installs nothing
+	@if grep -Eq '^[^$(HASH)]*\bevery_(days|labels)\b' params.yaml; then echo used=yes; else echo used=no; fi >> "$$GITHUB_OUTPUT"
 
 remote: setup  ## let this checkout use the DVC remote that $DVC_REMOTE names, such as s3://bucket/folder
 	@dvc remote modify --local store url "$$DVC_REMOTE"

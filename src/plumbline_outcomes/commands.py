@@ -13,7 +13,7 @@ from plumbline.terminal.options import AsJson, ChampionAddress, Reason, Version
 
 EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
 DRAW_EXAMPLE = "plumbline outcomes draw requests/ --out sheet.csv"
-EXPORT_EXAMPLE = "plumbline outcomes export requests/ sheet.csv --out data/raw"
+EXPORT_EXAMPLE = "plumbline outcomes export requests/ sheet.csv --out data/labelled"
 TRIAL_EXAMPLE = "plumbline outcomes trial requests/ 7 --worth 0.02 --days 28"
 JUDGE = "judge"
 

@@ -78,9 +78,10 @@ def find_chance(outputs: Mapping[str, Any], doubt: float, sample: float) -> floa
 def find_splits(task: str, params: Params, inputs: list[dict[str, Any]]) -> list[str | None]:
     """The split that a row with these inputs will be in, None where that is not known yet."""
     part: Any = load_task(task).data
-    if not inputs or not hasattr(part, "find_splits"):
+    if not any(inputs) or not hasattr(part, "find_splits"):
         return [None] * len(inputs)
-    columns = {name: [row[name] for row in inputs] for name in inputs[0]}
+    names = dict.fromkeys(name for row in inputs for name in row)
+    columns = {name: [row.get(name, "") for row in inputs] for name in names}
     splits: list[str | None] = part.find_splits(params, columns)
     return splits
 

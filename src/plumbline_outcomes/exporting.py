@@ -18,7 +18,6 @@ from plumbline.drift.statistical_tests import LABEL
 from plumbline.sources.labelled_requests import CHOSEN, UNIFORM
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes import check, drawing
-from plumbline_outcomes.joining import JoinedRows
 from plumbline_outcomes.request_rows import LogFacts
 
 MAX_EARLY = 0.01  # of the labels may be older than their answers
@@ -67,7 +66,8 @@ def export_rows(
     each closed day. `on_trial`: since when a trial is open, whose rows wait. DataError for labels
     that cannot be right: reactions, or labels from before the answers.
     """
-    _refuse_leaks(params)
+    data = params.model_dump(mode="json").get("data", {})
+    _refuse_leaks(data)
     facts = LogFacts()
     folder = RequestFolder(log)
     joined = check.join(subject, folder, outcomes, label, None, facts, now, with_inputs=True)
@@ -76,26 +76,35 @@ def export_rows(
                         "was right; training needs a column of labels")  # fmt: skip
     joined.refuse_strangers()
     check.find_new_classes(joined.list_truths(), subject.classes)
-    found = list(_read_labelled(joined, params))
+    half, least = params.outcomes.sample / 2, params.outcomes.min_coverage
+    batches = joined.read(LABELLED, half, least, half, least)
+    found = [row for batch in batches for row in batch.to_pylist()]
     _refuse_early(found)
+    inputs = [drawing.read_inputs(row["inputs"] or "{}") for row in found]
+    split = data.get("split", {})
+    others = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
     counts: Counter[str] = Counter()
     files: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    splits = drawing.find_splits(subject.champion.task, params, [row["inputs"] for row in found])
-    for row, split in zip(found, splits, strict=True):
+    splits = drawing.find_splits(subject.champion.task, params, inputs)
+    for row, given, place in zip(found, inputs, splits, strict=True):
         is_uniform = row["is_whole"] or row["is_drawn"]
         if not (row["counts"] or trust):
             counts["by a model, or by people who saw its answer (--trust takes them)"] += 1
         elif on_trial is not None and row["at"] >= on_trial:
             counts["of an open trial: they wait for its end"] += 1
-        elif not row["inputs"]:
+        elif not given:
             counts["without inputs in the log (--redact)"] += 1
-        elif not is_uniform and split in drawing.HELD_OUT:
+        elif not is_uniform and place in drawing.HELD_OUT:
             counts["chosen, of a text that belongs to validation or test"] += 1
         else:
             start = UNIFORM if is_uniform else CHOSEN
             counts[start] += 1
-            made = _build_row(row, subject, params, (entries or {}).get(str(row["day"])))
-            files[f"{start}{row['day']}{SUFFIX}"].append(made)
+            entry = (entries or {}).get(str(row["day"]))
+            if split.get("column"):
+                others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
+            own = _name_columns(row, given, subject.columns)
+            origin = _describe_origin(row, subject, params) | {"entry": entry}
+            files[f"{start}{row['day']}{SUFFIX}"].append(origin | others | own)
     told = {
         (row["request_id"], row["number"])
         for batch in joined.read(TOLD)
@@ -117,26 +126,14 @@ def describe_counts(counts: Mapping[str, int], target: str) -> Iterator[str]:
             yield f"  {size:,} labels left out: {reason}"
 
 
-def _refuse_leaks(params: Params) -> None:
+def _refuse_leaks(data: Mapping[str, Any]) -> None:
     """ParamsError where files are given for splits, and train rows may have their texts."""
-    data = params.model_dump(mode="json").get("data", {})
     policy = data.get("policies", {}).get("leakage", "drop")
     if isinstance(data.get("source"), dict) and policy != "drop":
         raise ParamsError(
             "data.source names a file for each split: set data.policies.leakage: drop, so that no "
             "labelled request is in train whose text is in validation or test"
         )
-
-
-def _read_labelled(joined: JoinedRows, params: Params) -> Iterator[dict[str, Any]]:
-    """Yield the rows that have a label, `inputs` by their names in the signature."""
-    limits = params.outcomes
-    half = limits.sample / 2
-    values = (half, limits.min_coverage, half, limits.min_coverage)
-    for batch in joined.read(LABELLED, *values):
-        for row in batch.to_pylist():
-            row["inputs"] = drawing.read_inputs(row["inputs"] or "{}")
-            yield row
 
 
 def _refuse_early(found: list[dict[str, Any]]) -> None:
@@ -150,18 +147,18 @@ def _refuse_early(found: list[dict[str, Any]]) -> None:
         )
 
 
-def _build_row(
-    row: Mapping[str, Any], subject: check.Subject, params: Params, entry: int | None
+def _describe_origin(
+    row: Mapping[str, Any], subject: check.Subject, params: Params
 ) -> dict[str, Any]:
-    """The columns that training reads, by the names of its files, after where the row is from."""
-    half, outputs = params.outcomes.sample / 2, json.loads(row["outputs"] or "{}")
-    chance: float | None = drawing.find_chance(outputs, subject.doubt, params.outcomes.sample)
-    kind = drawing.UNIFORM if row["draw"] < half else drawing.UNCERTAIN
+    """Where a training row is from."""
+    sample, outputs = params.outcomes.sample, json.loads(row["outputs"] or "{}")
+    chance: float | None = drawing.find_chance(outputs, subject.doubt, sample)
+    kind = drawing.UNIFORM if row["draw"] < sample / 2 else drawing.UNCERTAIN
     if row["is_whole"]:
         kind, chance = "all", 1.0
     elif chance is not None and row["draw"] >= chance:
         kind, chance = "volunteered", None
-    known = {
+    return {
         "request_id": row["request_id"],
         "row": row["row"],
         "bundle": row["bundle"],
@@ -170,18 +167,16 @@ def _build_row(
         "source": row["source"],
         "drawn": kind,
         "probability": chance,
-        "entry": entry,
     }
-    data = params.model_dump(mode="json").get("data", {})
-    wanted = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
-    split = data.get("split", {})
-    if split.get("column"):
-        wanted[split["column"]] = known["answered_at"] if split["by"] == "time" else ""
-    names = subject.columns
-    inputs = {names.get(name, name): value for name, value in row["inputs"].items()}
-    own = wanted | json.loads(row["slices"] or "{}") | inputs
-    made: dict[str, Any] = known | own | {names.get(LABEL, LABEL): row["truth"]}
-    return made
+
+
+def _name_columns(
+    row: Mapping[str, Any], inputs: Mapping[str, Any], names: Mapping[str, str]
+) -> dict[str, Any]:
+    """What training reads, by the names of its files."""
+    own: dict[str, Any] = json.loads(row["slices"] or "{}")
+    own |= {names.get(name, name): value for name, value in inputs.items()}
+    return own | {names.get(LABEL, LABEL): row["truth"]}
 
 
 def _merge(

@@ -1,6 +1,7 @@
 """Training by the calendar: days from the last one in the journal, asked for once."""
 
 import json
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -44,6 +45,23 @@ def test_who_asks_every_night_is_seldom_on_the_minute() -> None:
 def test_where_nothing_was_trained_training_is_due() -> None:
     found = judge_due([], 3650, NOW)
     assert (found.is_due, found.last) == (True, START)
+
+
+def test_labels_of_closed_days_are_counted_from_the_last_training() -> None:
+    """Two versions that answered the same rows share their labels."""
+    history = [write_entry("outcomes", 9, 1), write_entry("registered", 5, 2)]
+    for number, labelled in enumerate((300, 190), 3):
+        counts = {"ab": {"labelled": labelled}, "cd": {"labelled": 40}}
+        reason = f"closed {json.dumps({'bundles': counts})}"
+        history.append(replace(write_entry("outcomes", 1, number), reason=reason))
+    history[0] = replace(history[0], reason=history[2].reason)
+    found = judge_due(history, None, NOW, 491)
+    assert not found.is_due
+    assert "490 labels of days closed since, drift.retrain.every_labels is 491" in found.reason
+    assert judge_due(history, None, NOW, 490).is_due
+    assert judge_due(history, 30, NOW, 490).is_due
+    assert judge_due(history, 5, NOW, 491).is_due
+    assert not judge_due(history, 30, NOW, 491).is_due
 
 
 def test_a_request_is_made_once_and_counted_from(line: Checkout) -> None:

@@ -164,6 +164,10 @@ def test_labels_that_are_no_truths_are_left_out_or_refused(world: World) -> None
         export(world, sheet.assign(at=str(NOON - DAY)))
     with pytest.raises(DataError, match="'A ' for 'a'"):
         export(world, sheet.assign(label="A "))
+    world.answer("bare", text=None, at=NOON - DAY)
+    world.write_log()
+    bare = pd.concat([pd.DataFrame({"request_id": ["bare"], "label": ["a"]}), sheet])
+    assert "1 labels left out: without inputs in the log (--redact)" in export(world, bare)[1]
     rows, told = export(world, sheet, on_trial=NOON + DAY)
     assert set(rows["answered_at"].str[:10]) == {"2026-03-10"}
     assert "of an open trial" in told

@@ -80,3 +80,19 @@ def test_a_runner_that_a_variable_names_trains_or_submits_and_may_write_nothing(
     assert list_started("false", PLUMBLINE_SUBMIT="sbatch job.sh") == ["retrain.yml submit"]
     for variables in ({}, {"PLUMBLINE_SUBMIT": "sbatch job.sh"}):
         assert list_started("true", **variables) == []
+
+
+def test_training_is_asked_for_by_the_calendar_for_drift_and_for_outcomes() -> None:
+    ask = JOBS["drift.yml ask"]
+    why = {"WHY": ask["steps"][0]["env"]["WHY"]}
+    cases = [
+        ({"due": "yes"}, "due by the calendar"),
+        ({"drift": "drift"}, "drift"),
+        ({"outcomes": "worse"}, "outcomes"),
+        ({"outcomes": "watch", "drift": "watch"}, ""),
+    ]
+    for found, reason in cases:
+        look = {"due": "no", "drift": "stable", "outcomes": "holds", "next": ""} | found
+        known = {"needs": {"look": {"outputs": look}, "keep": {"result": "skipped"}}}
+        assert holds(ask["if"], known, is_fine=True) == bool(reason)
+        assert not reason or fill(why, known, is_fine=True)["WHY"] == reason

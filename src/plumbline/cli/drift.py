@@ -34,7 +34,7 @@ def check_drift(
         bool,
         typer.Option(
             "--due",
-            help="Say whether training is due by the calendar, drift.retrain.every_days after the "
+            help="Say whether training is due, drift.retrain.every_days or every_labels after the "
             "last one: exit code 0 due, 10 not due. With --record, write the request to the "
             "journal.",
         ),
@@ -93,7 +93,7 @@ def check_drift(
 
 
 def _check_due(params: "Params", *, record: bool, workflow: bool, as_json: bool) -> None:
-    """Say whether training is due by the calendar."""
+    """Say whether training is due by days or labels since the last one."""
     from plumbline.drift import training_due
 
     due = training_due.check_due(params, record=record)

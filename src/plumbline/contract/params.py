@@ -195,6 +195,10 @@ class Retrain(StrictModel):
     every_days: Annotated[
         Annotated[int, Field(ge=1, le=3650)] | None, Field(exclude_if=lambda value: value is None)
     ] = None
+    # The same, after so many labels of days that `plumbline outcomes --record` closed.
+    every_labels: Annotated[
+        Annotated[int, Field(ge=1)] | None, Field(exclude_if=lambda value: value is None)
+    ] = None
 
 
 class Drift(StrictModel):
