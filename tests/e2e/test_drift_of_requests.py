@@ -6,14 +6,20 @@ import re
 import sqlite3
 import time
 from contextlib import closing
+from datetime import timedelta
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 from tests.support.checkouts import Checkout, make_checkout
 from tests.support.serving.lines import Lines, serving
 
+from plumbline.contract.task import SPLITS
+from plumbline.tables.split_files import read_split
 from plumbline.tasks.text_classification.data.generated import draw_ticket
 
 pytestmark = pytest.mark.slow
@@ -110,3 +116,54 @@ def serve_and_ask(trained: Checkout, log: Path, asked: list[dict[str, str]]) -> 
         connection.close()
         assert server.stop() == 0
     time.sleep(1)  # the names of the files tell their second
+
+
+def test_labels_of_requests_become_training_rows_and_never_chosen_test_rows(
+    trained: Checkout, tmp_path: Path
+) -> None:
+    """Log, draw, label, export and train: the report counts what came of outcomes."""
+    log, sheet, raw = tmp_path / "log", tmp_path / "sheet.csv", trained.path / "data/labelled"
+    asked = rows(7, 0.0)
+    serve_and_ask(trained, log, asked)
+    for file in log.glob("*.parquet"):  # sheets are of whole days
+        logged = pq.read_table(file)
+        days = pa.array([at - timedelta(days=1) for at in logged["at"].to_pylist()])
+        number = logged.schema.get_field_index("at")
+        pq.write_table(logged.set_column(number, "at", days), file)
+    params = trained.path / "params.yaml"
+    text = params.read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^card:", "outcomes: {sample: 0.5}\ncard:", text)
+    text = text.replace("source: generated ", "source: data/labelled/* ")
+    text = text.replace("watch: data/raw ", "watch: data/labelled ")
+    params.write_text(text.replace("channel, product, variant, day", ""), encoding="utf-8")
+    text = re.sub(r"slices: \[.*\]", "slices: []", params.read_text(encoding="utf-8"))
+    params.write_text(text, encoding="utf-8")
+    raw.mkdir()
+    known = [read_split(trained.path / "data/examples", each, ["text", "label"]) for each in SPLITS]
+    csv.write_csv(pa.concat_tables(known), raw / "own.csv")
+
+    said = trained.run("plumbline", "outcomes", "draw", str(log), "--out", str(sheet)).stdout
+    drawn = pd.read_csv(sheet, dtype=str)
+    assert f"{len(drawn)} rows to label: " in said
+    right = {row["text"]: row["label"] for row in asked}
+    drawn["label"] = drawn["text"].map(right)
+    drawn.to_csv(sheet, index=False)
+    looked = trained.run("plumbline", "outcomes", str(log), str(sheet), code=32).stdout
+    assert "drawn rows" in looked
+    said = trained.run(
+        "plumbline", "outcomes", "export", str(log), str(sheet), "--out", "data/labelled"
+    ).stdout
+    assert f"{len(drawn)} training rows in data/labelled" in said
+    trained.run("dvc", "repro", "--quiet", "evaluate", code=None)  # whatever its verdict
+
+    manifest = pd.read_parquet(trained.path / "data/manifest.parquet")
+    chosen = set(manifest.loc[manifest["id"].str.contains("outcomes-chosen"), "digest"])
+    assert chosen
+    assert chosen.isdisjoint(manifest.loc[manifest["split"] != "train", "digest"])
+    assert manifest["id"].str.contains("outcomes-uniform").any()
+    gates = {gate["name"]: gate["status"] for gate in trained.read_report("evidence")["gates"]}
+    assert gates["leakage"] == "pass"
+    page = (trained.path / "reports/report.html").read_text(encoding="utf-8")
+    found = re.search(r"(\d+) of [\d,]+ train rows from outcomes, 0 of [\d,]+ test rows", page)
+    assert found
+    assert int(found[1]) >= len(chosen)
