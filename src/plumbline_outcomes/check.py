@@ -104,8 +104,16 @@ def check_outcomes(
     strangers = [digest_text(f"{name} {known}") for known in joined.list_unknown_ids()]
     num_closed = sum(known in kept for known in strangers)
     joined.refuse_strangers(num_closed)
-    new_classes = find_new_classes(joined.list_truths(), subject.classes)
+    claim, classes = subject.claim, subject.classes
+    if joined.kind == "value":  # the evidence says nothing of reactions
+        claim, classes = None, frozenset()
+        if record:
+            raise DataError(f"{outcomes}: reactions decide nothing; --record needs labels")
+    truths = joined.list_truths()
+    new_classes = find_new_classes(truths, classes)
     rows = joined.collect(subject.score_answer, name)
+    if not (rows["score"] > 0).any():
+        _refuse_other_names(truths, classes)
     why_open = ""
     if record:
         rows = rows[~rows["id"].isin(kept)]  # a retry after its day was closed is the same unit
@@ -128,7 +136,7 @@ def check_outcomes(
         "outcomes": joined.statuses,
         "empty": joined.num_empty,
         "repeated": joined.num_repeated,
-        "claim": subject.claim,
+        "claim": claim,
         "versions": list(scores.values()),
         "champion": scores.get(subject.champion.bundle),
         "closed": list(closed),
@@ -144,7 +152,7 @@ def check_outcomes(
             reason = f"no day with its answers is older than outcomes.mature_days ({age}) yet"
         return report | {"verdict": "too few rows", "reason": _name(subject, reason)}
     own = marked[subject.champion.bundle]
-    verdict, reason = live_score.judge(report["champion"], own, subject.claim, params)
+    verdict, reason = live_score.judge(report["champion"], own, claim, params)
     if record and verdict == "worse":
         last = closed[max(closed)]
         verdict, reason = _request_training(subject.champion, last, history, reason, params, now)
@@ -195,6 +203,7 @@ def join(
     with_inputs: bool = False,
 ) -> JoinedRows:
     """Join a file of outcomes to the champion's log, from the day `since` on."""
+    folder.list_log()  # says what is missing before outcomes are opened
     own = subject.columns
     inputs = [each.name for each in subject.signature.inputs]
     ignored = {*inputs, *(own.get(name, name) for name in inputs)}
@@ -217,6 +226,18 @@ def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
             f"{', '.join(pairs[:5])}; write the class in the outcomes"
         )
     return new
+
+
+def _refuse_other_names(truths: list[str], classes: frozenset[str]) -> None:
+    """DataError, where no answer was right, for several labels of which none is a class."""
+    if len(truths) > 1 and classes and classes.isdisjoint(truths):
+        given, known = (
+            ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
+        )
+        raise DataError(
+            f"none of the {len(truths):,} labels is a class of the model, such as {given}; its "
+            f"classes are such as {known}; is it the right column (--label)?"
+        )
 
 
 def _request_training(

@@ -135,6 +135,8 @@ def draw_rows(
         f"{len(drawn):,} rows to label" + (f": {told}" if told else ""),
         f"answered from {start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d} (UTC)",
     ]
+    if not drawn:
+        lines.append("what is answered today can be drawn tomorrow")
     if len(found) > len(known):
         lines.append(f"{len(found) - len(known):,} are left out: the log lacks their inputs")
     return pd.DataFrame([row | {"sheet": digest} for row in drawn]), lines

@@ -169,10 +169,11 @@ class JoinedRows:
         total = sum(counts.values()) - counts.get("older", 0) - num_closed
         if total and num_unknown > MAX_UNKNOWN * total:
             named = ", ".join(self.statuses["unknown"]["ids"])
+            own = self._rows.query("SELECT min(request_id) AS id FROM rows")["id"][0]
             raise DataError(
                 f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
-                f"such as {named}: ids of another server, or not those of the header x-request-id? "
-                "(--limit log_share below 1 leaves requests out of the log)"
+                f"such as {named}; one of the log is {own!r:.60}: ids of another server, or not "
+                "those of the header x-request-id? (--limit log_share below 1 leaves requests out)"
             )
 
     def read(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":

@@ -120,11 +120,11 @@ def judge(
         return "cannot tell", (
             f"{score['labelled']:,} of {score['deciding']:,} drawn rows have a label; "
             f"outcomes.min_coverage asks for {limits.min_coverage:.0%} of them, or of all rows of "
-            "a day"
+            "a day; `plumbline outcomes draw` lists the drawn rows"
         )
     found = _describe_share(score)
     if claim is None:
-        return "cannot tell", f"{found}; its evidence has no share of right answers to compare with"
+        return "cannot tell", f"{found}; its evidence says nothing that compares with it"
     found += f"; its evidence says {claim[0]:.3f}, at least {claim[1]:.3f}"
     if has_alarm(rows, 1 - claim[1] + limits.margin):
         return "worse", found

@@ -49,7 +49,7 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
     for size, text in (
         (report["late"], "outcomes of days that are closed, which change no decision"),
         (report["empty"], "rows without a label"),
-        (new_classes, "labels that no test row has: the answer counts as wrong"),
+        (new_classes, "are labels that no test row has: their answers count as wrong"),
         (log["ambiguous"], "rows of the log whose id has several inputs, left out"),
         (log["missing"], "files of the log are missing between others"),
         (log["ahead"], "rows are from after now: the clock of a server is ahead"),

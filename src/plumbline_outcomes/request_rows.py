@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.drift.window import INPUT, OUTPUT
-from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
+from plumbline.sources.request_folder import PREFIX, RequestFolder
 from plumbline.tables.parquet_batches import read_row_groups
 from plumbline.tables.rows import StoredRows
 
@@ -76,15 +76,7 @@ def read_requests(
     null where --redact dropped them; else it is null in all rows. DataError names a file that is
     not of such a log.
     """
-    try:
-        names = folder.list_names()
-    except OSError as error:
-        raise DataError(f"{folder.shown}: cannot be read ({error.strerror})") from None
-    if not names:
-        raise DataError(
-            f"{folder.shown}: no {PREFIX}*{SUFFIX} there; "
-            f"`plumbline serve --log-folder {folder.shown}` writes them"
-        )
+    names = folder.list_log()
     if since is not None:  # a name says when its file was written, which is after its requests
         names = [name for name in names if name >= f"{PREFIX}{since:%Y%m%d}"]
     stored = StoredRows(_read_files(folder, names, model, facts, now, with_inputs))

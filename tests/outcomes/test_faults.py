@@ -24,7 +24,7 @@ def plant_an_unknown_id(world: World) -> str:
 def plant_ids_of_another_server(world: World) -> str:
     for number in range(150):
         world.tell(f"other{number}")
-    return r"!150 of 550 outcomes have an id that the log does not know.*another server"
+    return "!150 of 550 outcomes have an id that the log does not know.*one of the log is 'r0': ids"
 
 
 def plant_an_id_older_than_the_log(world: World) -> str:
@@ -97,12 +97,34 @@ def plant_a_server_an_hour_ahead(world: World) -> str:
 
 def plant_a_new_class(world: World) -> str:
     world.outcomes[399]["label"] = "d"
-    return "400 labelled, 379 right.*'d' labels that no test row has: the answer counts as wrong"
+    return "400 labelled, 379 right.*'d' are labels that no test row has: their answers count"
 
 
 def plant_a_label_with_a_blank_and_case(world: World) -> str:
     world.outcomes[399]["label"] = "A "
     return "!1 labels are not written as the classes of the model are: 'A ' for 'a'"
+
+
+def plant_numbers_in_place_of_labels(world: World) -> str:
+    for row in world.outcomes:
+        row["label"] = {"a": "0", "b": "1"}[row["label"]]
+    return "!none of the 2 labels is a class of the model, such as '0', '1'; its classes"
+
+
+def plant_reactions(world: World) -> str:
+    world.outcomes = [{"request_id": f"r{number}", "value": number % 2} for number in range(400)]
+    return "cannot tell: 400 of 400 labelled, 200 right"
+
+
+def plant_a_file_in_place_of_the_log(world: World) -> str:
+    world.log.write_text("")
+    world.rows = []
+    return "!log: a file; expected the folder"
+
+
+def plant_no_log_yet(world: World) -> str:
+    world.rows = []
+    return "!log: no requests-.*parquet there; .* within a minute of the first request"
 
 
 def plant_a_version_of_another_number(world: World) -> str:

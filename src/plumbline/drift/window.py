@@ -16,7 +16,7 @@ from plumbline.registry.reader.stores import RegisteredVersion
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.scoring import ScoringRequest, score
 from plumbline.sources.addresses import get_scheme
-from plumbline.sources.request_folder import PREFIX, SUFFIX, RequestFolder
+from plumbline.sources.request_folder import PREFIX, RequestFolder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,15 +89,7 @@ def _read_log(
 ) -> "pd.DataFrame":
     import pandas as pd
 
-    try:
-        names = folder.list_names()
-    except OSError as error:
-        raise DataError(f"{folder.shown}: cannot be read ({error.strerror})") from None
-    if not names:
-        raise DataError(
-            f"{folder.shown}: no {PREFIX}*{SUFFIX} there; "
-            f"`plumbline serve --log-folder {folder.shown}` writes them"
-        )
+    names = folder.list_log()
     if since is not None:
         # A file's name says when it was written, which is after all of its requests.
         oldest = f"{PREFIX}{since:%Y%m%dT%H%M%S}"

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
+from plumbline.contract.errors import DataError
 from plumbline.process.files import write_aside
 from plumbline.sources.addresses import find_local_path, hide_secrets
 from plumbline.sources.stores import name_store_errors, open_store
@@ -52,6 +53,22 @@ class RequestFolder:
             paths = self._store.ls(self._path, detail=False)
         names = [str(path).rpartition("/")[2] for path in paths]
         return sorted(name for name in names if name.startswith(prefix) and name.endswith(SUFFIX))
+
+    def list_log(self) -> list[str]:
+        """List the files of the log, oldest first; DataError where it has none."""
+        if self._local is not None and self._local.is_file():
+            raise DataError(f"{self.shown}: a file; expected the folder of a log of requests")
+        try:
+            is_missing = self._local is not None and not self._local.exists()
+            names = [] if is_missing else self.list_names()
+        except OSError as error:
+            raise DataError(f"{self.shown}: cannot be read ({error.strerror})") from None
+        if not names:
+            raise DataError(
+                f"{self.shown}: no {PREFIX}*{SUFFIX} there; `plumbline serve --log-folder "
+                f"{self.shown}` writes them, within a minute of the first request"
+            )
+        return names
 
     def measure(self, name: str) -> int:
         """Return the bytes of one of the files, 0 where it is gone."""
