@@ -103,7 +103,7 @@ def export_rows(
             if split.get("column"):
                 others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
             own = _name_columns(row, given, subject.columns)
-            origin = _describe_origin(row, subject, params) | {"entry": entry}
+            origin = _describe_origin(row, subject, params, place) | {"entry": entry}
             files[f"{start}{row['day']}{SUFFIX}"].append(origin | others | own)
     told = {
         (row["request_id"], row["number"])
@@ -148,11 +148,13 @@ def _refuse_early(found: list[dict[str, Any]]) -> None:
 
 
 def _describe_origin(
-    row: Mapping[str, Any], subject: check.Subject, params: Params
+    row: Mapping[str, Any], subject: check.Subject, params: Params, place: str | None
 ) -> dict[str, Any]:
-    """Where a training row is from."""
+    """Where a training row is from; `place` is the split of its text."""
     sample, outputs = params.outcomes.sample, json.loads(row["outputs"] or "{}")
-    chance: float | None = drawing.find_chance(outputs, subject.doubt, sample)
+    chance: float | None = sample / 2
+    if place not in drawing.HELD_OUT:
+        chance = drawing.find_chance(outputs, subject.doubt, sample)
     kind = drawing.UNIFORM if row["draw"] < sample / 2 else drawing.UNCERTAIN
     if row["is_whole"]:
         kind, chance = "all", 1.0
