@@ -173,7 +173,7 @@ def look(
     age = timedelta(days=params.outcomes.mature_days + 1)
     is_over = now.date() - age >= plan.end.date()
     told = (
-        f"trial {plan.number}, version {plan.version}: {verdict}; {found['gain']:+.3f} "
+        f"trial {plan.number}, version {plan.version}: {verdict}; gain {found['gain']:+.3f} "
         f"({found['low']:+.3f} to {found['high']:+.3f}, valid at every look) in "
         f"{found['requests']:,} requests, {found['labelled']:,} of {found['differs']:,} rows that "
         "differ have a label"

@@ -106,7 +106,10 @@ def begin_trial(
     with open_desk(name) as desk:
         champion = desk.champion.bundle if desk.champion else ""
         if champion in ("", bundle):
-            raise RegistryError(f"{name}: version {version} has no other champion beside it")
+            raise RegistryError(
+                f"{name}: there is no champion with another bundle than version {version}, to "
+                "compare that with"
+            )
         refuse_unfit(name, version, bundle, desk.entries)
         trials = [read_plan(entry) for entry in desk.entries if entry.action == "trial"]
         if trials and not find_end(trials[-1], desk.entries):

@@ -10,14 +10,17 @@ import numpy as np
 import pytest
 from tests.support.outcomes import World, make_params
 from tests.support.racing import copy_databases
-from tests.support.serving.lines import Lines
+from tests.support.serving.lines import MOODY, Lines, serving
+from tests.support.serving.moody import REJECTS
 
+from plumbline.bundle import read_signature
 from plumbline.contract.errors import ParamsError, RefusedError, RegistryError
 from plumbline.contract.params import Champion, Params
 from plumbline.registry import journal_rules, model_versions, promotion
 from plumbline.registry.journal import Entry
 from plumbline.registry.reader import find_version
-from plumbline_outcomes import pairs, trial
+from plumbline.registry.reader.verified_cache import VerifiedModelCache
+from plumbline_outcomes import check, pairs, trial
 from plumbline_outcomes.trial import Plan
 
 DAY = timedelta(days=1)
@@ -118,7 +121,9 @@ def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     assert paired.look(record=True)["verdict"].startswith("better (journal entry")
     assert len(read_entries("outcomes")) == number
     move = promotion.promote("line", CHALLENGER, "1", "asked", needs_trial=True, once=True)
-    assert move.reason.startswith(f"asked; trial {paired.plan.number}, version 3: better; +0.050 (")
+    assert move.reason.startswith(
+        f"asked; trial {paired.plan.number}, version 3: better; gain +0.050 ("
+    )
     assert "{" not in move.reason
     again = promotion.promote("line", CHALLENGER, "1", "asked", needs_trial=True, once=True)
     assert again == move
@@ -139,7 +144,7 @@ def test_the_journal_alone_gives_the_e_value_again(paired: Trial) -> None:
 
 def test_who_is_worse_is_returned(paired: Trial) -> None:
     paired.fill(800, won=20, lost=80)
-    assert "worse; -0.067" in paired.look(record=True)["told"]
+    assert "worse; gain -0.067" in paired.look(record=True)["told"]
     (entry,) = read_entries("return")
     assert (entry.version, entry.bundle) == (CHALLENGER, paired.plan.bundle)
     assert "{" not in entry.reason
@@ -274,7 +279,7 @@ def test_a_plan_does_not_change_while_it_is_open(paired: Trial) -> None:
 
 
 def test_the_champion_has_no_trial_against_itself(params: Params) -> None:
-    with pytest.raises(RegistryError, match="no other champion beside it"):
+    with pytest.raises(RegistryError, match="no champion with another bundle than version 1"):
         begin(params, version="1")
 
 
@@ -321,3 +326,30 @@ def test_not_worse_is_enough_where_the_policy_says_so(params: Params, tmp_path: 
     paired = Trial(World(tmp_path, changed, bundle=plan.champion), plan)
     paired.fill(2900, won=50, lost=50)
     assert paired.look()["verdict"] == "not worse"
+
+
+def test_a_real_server_whose_challenger_fails_on_some_requests(
+    params: Params, tmp_path: Path
+) -> None:
+    """A shadow gives no answer to each twelfth request; all other answers are the champion's."""
+    plan = begin(params, version=MOODY)
+    log = tmp_path / "log"
+    with serving(Lines(tmp_path), "--shadow", MOODY, "--log-folder", str(log)) as server:
+        labels = ["request_id,y"]
+        for number in range(300):
+            x = REJECTS if number % 12 == 0 else float(number)
+            _, headers, found = server.predict(x)
+            labels.append(f"{headers['x-request-id']},{found['predictions'][0]['y']}")
+        assert server.stop() == 0
+    (tmp_path / "labels.csv").write_text("\n".join(labels))
+    cached = VerifiedModelCache("models:/line@champion").fetch_latest()
+    signature = read_signature(cached.folder)
+    known = (cached, signature, {}, lambda answer, y: float(answer["y"] == float(y)))
+    subject = check.Subject(*known, frozenset(), None, 0.0, *trial.find_trial("line"))
+    now = plan.begin + DAY
+    report = check.check_outcomes(
+        subject, str(log), str(tmp_path / "labels.csv"), params, now, label="y"
+    )
+    found = report["trial"]
+    assert (found["requests"], found["differs"], found["labelled"]) == (300, 25, 25)
+    assert (found["verdict"], found["gain"]) == ("worse", -1 / 12)
