@@ -135,7 +135,6 @@ def check_outcomes(
         "log": facts.describe() | {"ambiguous": joined.num_ambiguous},
         "outcomes": joined.statuses,
         "empty": joined.num_empty,
-        "repeated": joined.num_repeated,
         "claim": claim,
         "versions": list(scores.values()),
         "champion": scores.get(subject.champion.bundle),

@@ -62,7 +62,7 @@ SELECT request_id, coalesce("row", 0) AS number, bool_or("row" IS NULL) AS unnum
   arg_max(truth, (coalesce("at", to_timestamp(0)), truth)) AS truth,
   arg_max(slices, (coalesce("at", to_timestamp(0)), truth)) AS slices,
   max("at") AS labelled_at, min(source) AS source, bool_and(counts) AS counts,
-  bool_or(withdrawn) AS withdrawn, count(*) - 1 AS repeats,
+  bool_or(withdrawn) AS withdrawn,
   count(DISTINCT truth) > 1 AND (count("at") < count(*) OR count(DISTINCT source) > 1
     OR count(DISTINCT "at") < count(DISTINCT truth)) AS contradicts
 FROM (SELECT * FROM outcomes
@@ -101,7 +101,6 @@ FROM found GROUP BY status ORDER BY status
 """
 COUNTS = """
 SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM outcomes) AS empty,
-  (SELECT coalesce(sum(repeats), 0) FROM found WHERE NOT contradicts) AS repeated,
   (SELECT count(*) FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE ambiguous)
      USING (request_id)) AS ambiguous
 """
@@ -157,7 +156,7 @@ class JoinedRows:
             for row in found.astype({"size": object}).itertuples()
         }
         counts: Any = requests.query(COUNTS)
-        self.num_empty, self.num_repeated, self.num_ambiguous = map(int, counts.iloc[0])
+        self.num_empty, self.num_ambiguous = map(int, counts.iloc[0])
 
     def refuse_strangers(self, num_closed: int = 0) -> None:
         """DataError where more than a fifth of the outcomes have ids that the log does not know.
@@ -173,7 +172,8 @@ class JoinedRows:
             raise DataError(
                 f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
                 f"such as {named}; one of the log is {own!r:.60}: ids of another server, or not "
-                "those of the header x-request-id? (--limit log_share below 1 leaves requests out)"
+                "those of the header x-request-id? (a server writes its log each minute, and with "
+                "--limit log_share not all requests)"
             )
 
     def read(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":

@@ -10,7 +10,7 @@ import pytest
 from tests.support.outcomes import NOON, NOW, OTHER, World
 
 from plumbline.contract.errors import DataError
-from plumbline_outcomes import check, live_score
+from plumbline_outcomes import check, joining, live_score
 from plumbline_outcomes.joining import JoinedRows
 
 DAY = timedelta(days=1)
@@ -276,22 +276,49 @@ def pass_all(rows: Any, params: Any) -> Any:
     return rows
 
 
+def without(sql: str, guard: str) -> str:
+    assert guard in sql
+    return sql.replace(guard, "false")
+
+
+# What is in place of a guard, and what is said then: the verdict, and how many labels decide.
 GUARDS = [
-    (plant_labels_of_errors_alone, live_score, "mark_deciding", pass_all, "worse"),
-    (plant_labels_by_a_model, live_score, "mark_deciding", pass_all, "holds"),
-    (plant_labellers_who_skip_hard_rows, live_score, "mark_deciding", pass_all, "holds"),
-    (plant_ids_of_another_server, JoinedRows, "refuse_strangers", lambda *_: None, "holds"),
-    (plant_a_label_with_a_blank_and_case, check, "find_new_classes", lambda *_: [], "holds"),
+    (plant_labels_of_errors_alone, live_score, "mark_deciding", pass_all, ("worse", 20)),
+    (plant_labels_by_a_model, live_score, "mark_deciding", pass_all, ("holds", 400)),
+    (plant_labellers_who_skip_hard_rows, live_score, "mark_deciding", pass_all, ("holds", 170)),
+    (plant_ids_of_another_server, JoinedRows, "refuse_strangers", lambda *_: 0, ("holds", 400)),
+    (plant_a_label_with_a_blank_and_case, check, "find_new_classes", lambda *_: [], ("holds", 400)),
+    (
+        plant_a_contradiction,
+        joining,
+        "FOUND",
+        without(joining.FOUND, "contradicts"),
+        ("holds", 400),
+    ),
+    (
+        plant_eight_rows_without_a_number,
+        joining,
+        "FOUND",
+        without(joining.FOUND, "unnumbered"),
+        ("holds", 401),
+    ),
+    (
+        plant_an_id_with_other_inputs,
+        joining,
+        "IDS",
+        without(joining.IDS, "bool_or(contents > 1)"),
+        ("holds", 400),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("plant", "place", "name", "instead", "verdict"), GUARDS)
+@pytest.mark.parametrize(("plant", "place", "name", "instead", "said"), GUARDS)
 def test_without_its_guard_a_fault_would_pass(
     plant: Callable[[World], str],
     place: Any,
     name: str,
     instead: Any,
-    verdict: str,
+    said: tuple[str, int],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -299,4 +326,5 @@ def test_without_its_guard_a_fault_would_pass(
     world.live()
     plant(world)
     monkeypatch.setattr(place, name, instead)
-    assert world.look()["verdict"] == verdict
+    report = world.look()
+    assert (report["verdict"], report["champion"]["labelled"]) == said
