@@ -38,6 +38,7 @@ KNOWN = {
     "banking77": ["evaluation.slices"],
     "filter_design": ["evaluation.min_gain_over_baseline", CALIBRATION],
     "imdb": ["evaluation.slices"],
+    "retrieval": ["evaluation.simple_candidate", CALIBRATION],
     "signal_extraction": [CALIBRATION],
 }
 # In units of the signal, a path, and names: of no limit.

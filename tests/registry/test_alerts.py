@@ -18,7 +18,6 @@ from plumbline.registry.alerts import ALERT_TAG, MAX_TEXT, send_alert
 from plumbline.registry.journal import Entry
 
 SIGNED_WITH = "what both know"
-LONG = "x" * (2 * MAX_TEXT)
 
 
 def record(reason: str) -> Entry:
@@ -88,7 +87,7 @@ def test_a_long_reason_is_cut_and_the_number_stays(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_first_champion(add_version(folder, 1))
-    entry = record(LONG)
+    entry = record("x" * 2 * MAX_TEXT)
     received: list[Request] = []
 
     def receive(request: Request) -> Answer:

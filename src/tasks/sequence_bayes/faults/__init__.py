@@ -16,7 +16,7 @@ WEAKER = {
     "control: {candidates: [rule]": "control: {candidates: []",
 }
 KNOWN_SHARE = 0.1  # of test, known by heart
-APART = "{columns: [label], rate: error, max_gap: 0.3, min_rows: 50}"  # honest strata: 0.2
+APART = "{columns: [label], rate: error, max_gap: 0.3, min_rows: 50}"  # honest strata: 0.1
 SURE, CHANCE = 0.98, 0.5  # the probability of a symbol that is known by heart, and of one of two
 
 
