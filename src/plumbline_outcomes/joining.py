@@ -56,18 +56,20 @@ FROM given
 WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', 'true', 'yes'))
 """
 # One for each id and row: the last one of a source is a correction, all others contradict it. What
-# does not count is left out where something counts.
+# does not count is left out where something counts. No DISTINCT: its memory would grow with rows.
 LABELS = """
 SELECT request_id, coalesce("row", 0) AS number, bool_or("row" IS NULL) AS unnumbered,
-  arg_max(truth, (coalesce("at", to_timestamp(0)), truth)) AS truth,
-  arg_max(slices, (coalesce("at", to_timestamp(0)), truth)) AS slices,
-  max("at") AS labelled_at, min(source) AS source, bool_and(counts) AS counts,
-  bool_or(withdrawn) AS withdrawn,
-  count(DISTINCT truth) > 1 AND (count("at") < count(*) OR count(DISTINCT source) > 1
-    OR count(DISTINCT "at") < count(DISTINCT truth)) AS contradicts
-FROM (SELECT * FROM outcomes
-      QUALIFY counts OR NOT bool_or(counts) OVER (PARTITION BY request_id, coalesce("row", 0)))
-GROUP BY request_id, number
+  arg_max(truth, (counts, coalesce("at", to_timestamp(0)), truth)) AS truth,
+  arg_max(slices, (counts, coalesce("at", to_timestamp(0)), truth)) AS slices,
+  coalesce(max("at") FILTER (counts), max("at")) AS labelled_at,
+  coalesce(min(source) FILTER (counts), min(source)) AS source,
+  bool_or(counts) AS counts, bool_or(withdrawn) AS withdrawn,
+  coalesce(min(truth) FILTER (counts) <> max(truth) FILTER (counts) AND (
+    count("at") FILTER (counts) < count(*) FILTER (counts)
+    OR min(source) FILTER (counts) <> max(source) FILTER (counts)
+    OR arg_max(truth, ("at", truth)) FILTER (counts)
+      <> arg_min(truth, (-epoch("at"), truth)) FILTER (counts)), false) AS contradicts
+FROM outcomes GROUP BY request_id, number
 """
 IDS = """
 SELECT request_id, bool_or(contents > 1) AS ambiguous, count(*) AS num_rows, max("row") AS last

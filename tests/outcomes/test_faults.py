@@ -48,6 +48,12 @@ def plant_two_sources_that_contradict(world: World) -> str:
     return "holds: 399 of 400 labelled.*contradict each other, such as 'r399'"
 
 
+def plant_two_labels_of_one_moment(world: World) -> str:
+    world.outcomes[399] |= {"at": NOON + DAY}
+    world.tell("r399", "c", at=NOON + DAY)
+    return "holds: 399 of 400 labelled.*contradict each other, such as 'r399'"
+
+
 def plant_a_correction(world: World) -> str:
     world.outcomes[399] |= {"at": NOON + DAY}
     world.tell("r399", "c", at=NOON + 2 * DAY)
