@@ -17,7 +17,7 @@ from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
-from plumbline_outcomes.joining import build_schema
+from plumbline_outcomes.joining import TEXTS, build_schema
 from plumbline_outcomes.pairs import count_pairs
 from plumbline_outcomes.request_rows import LogFacts, digest_text
 from plumbline_outcomes.trial import Plan
@@ -154,7 +154,10 @@ def _encode(rows: "pd.DataFrame") -> bytes:
     """Encode rows as Parquet, without texts; equal rows give equal bytes."""
     content = io.BytesIO()
     digests = rows["answer"].map(lambda answer: str(digest_text(answer))).astype("category")
-    rows.assign(answer=digests).to_parquet(content, index=False)
+    kept = rows.assign(answer=digests)
+    for name in TEXTS:  # neither the order of the log nor other days show
+        kept[name] = kept[name].astype("str").astype("category")
+    kept.to_parquet(content, index=False)
     return content.getvalue()
 
 

@@ -74,6 +74,21 @@ def test_a_closed_day_has_no_text_and_no_id(world: World) -> None:
     assert '"answers":201,"labelled":200,"right":190.0' in entry.reason
 
 
+def test_equal_rows_give_equal_files(world: World, tmp_path: Path) -> None:
+    """Whatever the order in which they were logged, and which other days are closed with them."""
+    files = []
+    for order, now in ((1, NOON + 8 * DAY), (-1, NOW)):
+        own = World(tmp_path / str(order), world.params)
+        for number, label in [*enumerate("abc")][::order]:
+            own.answer(f"r{number}", label, text=f"text {number}")
+            own.tell(f"r{number}")
+        own.write_log()
+        own.live(9, 1, NOON + DAY, start=3)
+        own.look(record=True, now=now)
+        files.append((own.log / "closed-2026-03-10.parquet").read_bytes())
+    assert files[0] == files[1]
+
+
 @pytest.mark.parametrize("damage", ["edit", "delete"])
 def test_a_changed_closed_day_is_refused(world: World, damage: str) -> None:
     world.look(record=True)

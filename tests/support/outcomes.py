@@ -82,7 +82,7 @@ class World:
 
     def write_log(self, sequence: int | None = None, lost: dict | None = None) -> Path:
         """Write the rows that are not written yet into a file of the log."""
-        self.log.mkdir(exist_ok=True)
+        self.log.mkdir(parents=True, exist_ok=True)
         number = self.num_files if sequence is None else sequence
         about = {"writer": "f00d", "sequence": number, "lost": lost or {}}
         names = list(dict.fromkeys(name for row in self.rows for name in row))
