@@ -50,7 +50,7 @@ class Scene:
         for key, value in GIT_CONFIG.items():
             scene._run_quietly("git", "config", key, value)
         with (folder / ".git/info/exclude").open("a", encoding="utf-8") as file:
-            file.write("requests/\n")
+            file.write("requests/\nanswers/\nlabels.csv\n")
         return scene
 
     @property

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from typing import Any
 
 from plumbline.contract.errors import PlumblineError
 from plumbline_selftest.protocol import SourceRow
@@ -34,6 +35,16 @@ class Server:
             status, headers, raw = self._request("POST", "/invocations", body)
             require(status == 200, f"every request is answered; one got {status}: {raw[:200]!r}")
             answered.append((headers["x-plumbline-version"], headers["x-plumbline-side"]))
+        return answered
+
+    def ask_singly(self, rows: Sequence[SourceRow]) -> list[tuple[str, Any]]:
+        """Ask in requests of one row; the id of each, and the answer."""
+        answered = []
+        for row in rows:
+            body = json.dumps({"inputs": {name: [row[name]] for name in self.inputs}})
+            status, headers, raw = self._request("POST", "/invocations", body)
+            require(status == 200, f"every request is answered; one got {status}: {raw[:200]!r}")
+            answered.append((headers["x-request-id"], json.loads(raw)["predictions"][0]))
         return answered
 
     def is_ready(self) -> bool:

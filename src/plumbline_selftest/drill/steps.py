@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Callable
 
+from plumbline_selftest.drill.labels import answer_and_label, read_live_score
 from plumbline_selftest.drill.scene import Scene
 from plumbline_selftest.drill.server import Server, require, wait_until
 from plumbline_selftest.protocol import SourceRow
 
 BEFORE, AFTER = 0.0, 1.0  # the share of rows that come from the changed world
 FIRST_SEED, NUM_ROWS, NUM_NEW_ROWS = 1, 3000, 2000
-ROWS_A_DAY, ROWS_FOR_CANARY = 300, 400
+ROWS_A_DAY, ROWS_FOR_CANARY, ROWS_LABELLED = 300, 400, 400
 KEEP_EVERY = 16  # rows of the class whose label is changed keep it
-DECISIONS = {"promote", "refuse", "drift", "retrain", "rollback"}
+DECISIONS = {"promote", "refuse", "drift", "retrain", "rollback", "outcomes"}
 
 
 def train_first(scene: Scene) -> str:
@@ -129,6 +130,27 @@ def roll_back(scene: Scene) -> str:
     return "version 1 answers again"
 
 
+def compare_with_labels(scene: Scene) -> str:
+    """A week after the answers it is known what was right: the score is what it was."""
+    known = answer_and_label(scene, scene.part.draw_rows(ROWS_LABELLED, 7, BEFORE), 9)
+    scene.run("plumbline outcomes answers labels.csv --record", show=["holds:"])
+    low, high = read_live_score(scene)
+    require(low <= known <= high, f"{known:.3f}, what was right, is between {low} and {high}")
+    return f"{known:.3f} of the answers were right, as the drill knows: the interval holds it"
+
+
+def detect_worse_answers(scene: Scene) -> str:
+    """The same requests come in, and half of the classes are called what another one was."""
+    rows = scene.part.draw_rows(ROWS_LABELLED, 8, BEFORE)
+    names = sorted({row["label"] for row in rows})
+    moved = dict(zip(names[::2], names[1::2], strict=False))
+    labelled = [{**row, "label": moved.get(row["label"], row["label"])} for row in rows]
+    known = answer_and_label(scene, labelled, 8)
+    scene.run("plumbline outcomes answers labels.csv --record", code=30, show=["worse:"])
+    require(scene.read_journal()[-1]["action"] == "retrain", "the journal asks for training")
+    return f"{known:.3f} of the answers to them were right; drift of requests shows none of it"
+
+
 def show_journal(scene: Scene) -> str:
     """Every decision, and whether all stores agree with it."""
     entries = scene.read_journal()
@@ -144,12 +166,14 @@ STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (
     ("train a first model", train_first),
     ("promote it", promote_first),
     ("serve it, and answer requests", serve_rows),
+    ("labels come back: a live score", compare_with_labels),
     ("train a bad model: it is refused", refuse_bad_model),
     ("a label is renamed upstream: the canary is stopped", stop_canary),
     ("the world changes: drift that persists requests a retraining", watch_drift),
     ("train on what is new", retrain),
     ("promote that, during requests", replace_champion),
     ("go back", roll_back),
+    ("labels change: live answers are worse, training is requested", detect_worse_answers),
     ("everything that was decided", show_journal),
 )
 
