@@ -13,6 +13,7 @@ from plumbline.contract.task import Signature
 from plumbline.drift import decision, window
 from plumbline.drift.statistical_tests import LABEL, classify_column
 from plumbline.registry import promotion
+from plumbline.registry.alerts import send_alert
 from plumbline.registry.journal import Entry
 from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader import find_version
@@ -255,6 +256,7 @@ def _request_training(
         return "watch", f"{reason}; {limit}"
     subject = (champion.version, champion.bundle, last.evidence)
     entry = promotion.record_finding(champion.name, "retrain", *subject, f"outcomes: {reason}")
+    send_alert(entry, "worse")
     return "worse", f"{reason}; training requested, journal entry {entry.number}"
 
 

@@ -224,11 +224,13 @@ def _measure_coverage(rows: "pd.DataFrame") -> float | None:
 
 
 def _describe_share(score: Mapping[str, Any]) -> str:
-    requests = ""
+    requests, by_rows = "", ""
     if score["requests"] < score["labelled"]:
         requests = f" in {score['requests']:,} requests"
+        share = score["bounds"][0] * score["deciding"] / score["labelled"]
+        by_rows = f"; each request weighs the same, by rows {share:.3f}"
     kind = ("drawn rows", "rows")[score["whole"]]
     return (
         f"{score['mean']:.3f} right of {score['labelled']:,} {kind}{requests} "
-        f"({score['low']:.3f} to {score['high']:.3f}, valid at every look)"
+        f"({score['low']:.3f} to {score['high']:.3f}, valid at every look{by_rows})"
     )

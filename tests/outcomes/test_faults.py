@@ -85,6 +85,13 @@ def plant_an_id_with_other_inputs(world: World) -> str:
     return "holds: 399 of 399.*1 of an id with several inputs.*2 rows of the log whose id has"
 
 
+def plant_a_request_of_many_rows(world: World) -> str:
+    for row in range(400):
+        world.answer("long", row=row, text=f"t{row}")
+        world.tell("long", row=row)
+    return r"0\.950 right of 800 rows in 401 requests .*weighs the same, by rows 0\.975"
+
+
 def plant_a_retry(world: World) -> str:
     world.answer("r399", "c", at=NOON + timedelta(seconds=1))
     return "holds: 400 of 400 labelled, 380 right"
