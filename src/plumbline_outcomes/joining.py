@@ -170,10 +170,11 @@ class JoinedRows:
         total = sum(counts.values()) - counts.get("older", 0) - num_closed
         if total and num_unknown > MAX_UNKNOWN * total:
             named = ", ".join(self.statuses["unknown"]["ids"])
-            own = self._rows.query("SELECT min(request_id) AS id FROM rows")["id"][0]
+            own = self._rows.query("SELECT request_id FROM rows ORDER BY request_id LIMIT 1")
+            known = "".join(f"; one of the log is {name!r:.60}" for name in own["request_id"])
             raise DataError(
                 f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
-                f"such as {named}; one of the log is {own!r:.60}: ids of another server, or not "
+                f"such as {named}{known}: ids of another server, or not "
                 "those of the header x-request-id? (a server writes its log each minute, and with "
                 "--limit log_share not all requests)"
             )
