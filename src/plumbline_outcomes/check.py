@@ -124,7 +124,7 @@ def check_outcomes(
         plan = None if subject.end else subject.plan
         closed |= closing.close_days(folder, subject.champion, rows, days, accepted, plan)
         rows = closing.read_closed(folder, closed)
-    on_trial = _look_at_trial(subject, rows, closed if record else None, params, now)
+    on_trial = _look_at_trial(subject, rows, closed if record else None, params, now, why_open)
     if joined.kind == "value":  # a reaction belongs to the answer that was shown alone
         rows = rows[rows["shown"]]
     groups: Any = rows.groupby("bundle", sort=True)
@@ -172,6 +172,7 @@ def _look_at_trial(
     closed: Mapping[str, Entry] | None,
     params: Params,
     now: datetime,
+    why_open: str,
 ) -> dict[str, Any] | None:
     """Look at the last trial by all `rows`, or by the journal's counts of `closed` days.
 
@@ -187,6 +188,7 @@ def _look_at_trial(
     counts = [read_facts(entry).get("pairs", {}) for entry in closed.values()]
     days = [day for day in counts if day.get("trial") == plan.number]
     found = pairs.look(plan, rows, days, params, now)
+    found["is_over"] &= not why_open  # days that stay open still count
     end = trial.record(subject.champion.name, plan, found)
     return found | {"end": end}
 

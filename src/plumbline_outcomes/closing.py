@@ -1,7 +1,7 @@
 """Close days: what is known of a day once it is old enough decides, and later labels do not.
 
-closed-DAY.parquet lies beside the log, with digests in place of texts and ids; the journal has its
-digest. Whoever comes second finds the file, or the entry, and adds nothing.
+closed-MODEL-DAY.parquet lies beside the log, with digests in place of texts and ids; the journal
+has its digest. Whoever comes second finds the file, or the entry, and adds nothing.
 """
 
 import hashlib
@@ -44,11 +44,12 @@ def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFram
 
     tables = []
     for day, entry in closed.items():
-        content = _read_file(folder, day)
+        name = name_file(entry.model, day)
+        content = _read_file(folder, name)
         if content is None or hashlib.sha256(content).hexdigest() != entry.evidence:
             found = "is missing" if content is None else "was changed since"
             raise DataError(
-                f"{folder.shown}/{name_file(day)}: {found}; journal entry {entry.number} closed "
+                f"{folder.shown}/{name}: {found}; journal entry {entry.number} closed "
                 "that day with it. Restore it from a backup"
             )
         tables.append(pd.read_parquet(io.BytesIO(content)))
@@ -99,9 +100,9 @@ def close_days(
     return closed
 
 
-def name_file(day: str) -> str:
-    """Name the file of a closed day."""
-    return f"{CLOSED}{day}{SUFFIX}"
+def name_file(model: str, day: str) -> str:
+    """Name the file of a closed day: several models may have one log."""
+    return f"{CLOSED}{model}-{day}{SUFFIX}"
 
 
 def _close_day(
@@ -119,10 +120,11 @@ def _close_day(
     known = list_closed(desk.entries, folder.digest).get(day)
     if known:
         return known
-    content = _read_file(folder, day)
+    name = name_file(champion.name, day)
+    content = _read_file(folder, name)
     if content is None:
         content = _encode(rows)
-        folder.write(lambda: name_file(day), content)
+        folder.write(lambda: name, content)
     digest = hashlib.sha256(content).hexdigest()
     kept = pd.read_parquet(io.BytesIO(content))
     facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
@@ -161,8 +163,7 @@ def _encode(rows: "pd.DataFrame") -> bytes:
     return content.getvalue()
 
 
-def _read_file(folder: RequestFolder, day: str) -> bytes | None:
-    name = name_file(day)
+def _read_file(folder: RequestFolder, name: str) -> bytes | None:
     if name not in folder.list_names(CLOSED):
         return None
     with folder.open(name) as file:

@@ -18,6 +18,7 @@ from plumbline.drift.statistical_tests import LABEL
 from plumbline.sources.labelled_requests import CHOSEN, UNIFORM
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes import check, drawing
+from plumbline_outcomes.live_score import MIN_WHOLE
 from plumbline_outcomes.request_rows import LogFacts
 
 MAX_EARLY = 0.01  # of the labels may be older than their answers
@@ -35,7 +36,8 @@ WITH answered AS (
   QUALIFY row_number() OVER (
     PARTITION BY rows.request_id, rows."row" ORDER BY rows."at", side <> 'champion') = 1
 ), days AS (
-  SELECT day, avg(is_told::INTEGER) AS told, avg(is_told::INTEGER) FILTER (draw < ?) AS drawn_told
+  SELECT day, CASE WHEN count(*) >= ? THEN avg(is_told::INTEGER) END AS told,
+    avg(is_told::INTEGER) FILTER (draw < ?) AS drawn_told
   FROM answered GROUP BY day
 )
 SELECT answered.*, coalesce(is_told AND told >= ?, false) AS is_whole,
@@ -43,7 +45,7 @@ SELECT answered.*, coalesce(is_told AND told >= ?, false) AS is_whole,
 FROM answered JOIN days USING (day) WHERE truth IS NOT NULL
 ORDER BY "at", request_id, "row"
 """
-TOLD = "SELECT request_id, number FROM found"
+TOLD = "SELECT request_id, number FROM found WHERE status NOT IN ('older', 'unknown')"
 
 
 def export_rows(
@@ -77,7 +79,7 @@ def export_rows(
     joined.refuse_strangers()
     check.find_new_classes(joined.list_truths(), subject.classes)
     half, least = params.outcomes.sample / 2, params.outcomes.min_coverage
-    batches = joined.read(LABELLED, half, least, half, least)
+    batches = joined.read(LABELLED, MIN_WHOLE, half, least, half, least)
     found = [row for batch in batches for row in batch.to_pylist()]
     _refuse_early(found)
     inputs = [drawing.read_inputs(row["inputs"] or "{}") for row in found]

@@ -98,7 +98,7 @@ LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
   ON rows.request_id = found.request_id AND rows."row" = number
 """
 STATUSES = """
-SELECT status, count(*) AS size, list(request_id ORDER BY request_id)[:?] AS ids
+SELECT status, count(*) AS size, list(DISTINCT request_id ORDER BY request_id)[:?] AS ids
 FROM found GROUP BY status ORDER BY status
 """
 COUNTS = """
@@ -189,8 +189,8 @@ class JoinedRows:
         return list(self._rows.query(query)["truth"])
 
     def list_unknown_ids(self) -> list[str]:
-        """List the ids that the log does not know."""
-        query = "SELECT DISTINCT request_id FROM found WHERE status = 'unknown'"
+        """List the ids that the log does not know, as often as rows of theirs have an outcome."""
+        query = "SELECT request_id FROM found WHERE status = 'unknown'"
         return list(self._rows.query(query)["request_id"])
 
     def collect(self, score_answer: ScoreAnswer, salt: str) -> "pd.DataFrame":

@@ -23,6 +23,7 @@ EXIT_CODES: dict[LiveVerdict, int] = {
 EXCESS = 0.05  # above the limit: an error of this size is noticed soonest
 MAX_GROUPS = 50  # of answers, to be listed
 DAY_S = 86_400
+MIN_WHOLE = 10  # rows of a day that may be labelled as a whole
 PLACES = 9  # of a score that is counted
 
 
@@ -46,12 +47,15 @@ def mark_deciding(rows: "pd.DataFrame", params: Params) -> "pd.DataFrame":
     """The answered rows of one version, with `labelled`, `decides` and `whole`.
 
     All rows of a day decide where enough of them are labelled (`whole`), else those that were drawn
-    when they were answered: nobody can choose these afterwards.
+    when they were answered: nobody can choose these afterwards. A day of few rows is never whole:
+    somebody may have labelled its one error.
     """
     limits = params.outcomes
     rows = rows[rows["answered"]].copy()
     rows["labelled"] = rows["score"].notna() & rows["counts"]
-    rows["whole"] = rows.groupby("day")["labelled"].transform("mean") >= limits.min_coverage
+    days = rows.groupby("day")["labelled"]
+    rows["whole"] = days.transform("mean") >= limits.min_coverage
+    rows["whole"] &= days.transform("size") >= MIN_WHOLE
     rows["decides"] = rows["whole"] | (rows["draw"] < limits.sample / 2)
     return rows
 

@@ -5,7 +5,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -78,8 +78,11 @@ def read_requests(
     """
     names = folder.list_log()
     if since is not None:  # a name says when its file was written, which is after its requests
-        names = [name for name in names if name >= f"{PREFIX}{since:%Y%m%d}"]
+        before = since - timedelta(days=1)  # shows what is missing between it and `since`
+        names = [name for name in names if name >= f"{PREFIX}{before:%Y%m%d}"]
     stored = StoredRows(_read_files(folder, names, model, facts, now, with_inputs))
+    if since is not None:
+        stored.query('DELETE FROM rows WHERE "at" < ?', datetime.combine(since, time(), UTC))
     if facts.num_old == len(names) > 0:
         raise DataError(
             f"{folder.shown}: an earlier version of plumbline wrote it, without numbers of rows; "
@@ -155,9 +158,9 @@ def _read_file(
             rows = batch.to_pylist()
             times += [row["at"] for row in rows]
             yield [_build_row(row) for row in rows if row["model"] == model]
+    _note_writer((about.metadata or {}).get(WRITER), times, facts)
     if times:
         facts.first = min([*times, facts.first or times[0]])
-        _note_writer((about.metadata or {}).get(WRITER), min(times), max(times), facts)
 
 
 def _build_row(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -180,11 +183,14 @@ def _build_row(record: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _note_writer(raw: bytes | None, first: datetime, last: datetime, facts: LogFacts) -> None:
+def _note_writer(raw: bytes | None, times: list[datetime], facts: LogFacts) -> None:
+    """Note what a file says of its writer; its last one may have losses alone, and no row."""
     if raw is None:
         return
     about = json.loads(raw)
     for reason, sides in about["lost"].items():
         for side, count in sides.items():
             facts.lost[f"{reason}, {side}"] += count
-    facts.written.setdefault(about["writer"], {})[int(about["sequence"])] = (first, last)
+    if times:
+        written = facts.written.setdefault(about["writer"], {})
+        written[int(about["sequence"])] = (min(times), max(times))

@@ -9,6 +9,7 @@ from typing import Any
 
 from plumbline.contract.errors import AbsentVersionError, ParamsError, RegistryError
 from plumbline.contract.params import Params
+from plumbline.registry.alerts import send_alert
 from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Action, Decision, Entry, read_journal
 from plumbline.registry.journal_rules import WON, read_facts, refuse_unfit
@@ -195,5 +196,8 @@ def record(name: str, plan: Plan, found: Mapping[str, Any]) -> str:
         digest = hashlib.sha256(text.encode()).hexdigest()
         action: Action = "return" if verdict == "worse" else "outcomes"
         told = found["told"] if verdict == "worse" else f"{found['told']} {text}"
-        desk.note(Decision(name, action, plan.version, "", plan.bundle, digest, told))
-        return find_end(plan, desk.entries)
+        entry = desk.note(Decision(name, action, plan.version, "", plan.bundle, digest, told))
+        end = find_end(plan, desk.entries)
+    if action == "return":
+        send_alert(entry, "returned")
+    return end

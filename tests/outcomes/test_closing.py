@@ -85,19 +85,21 @@ def test_equal_rows_give_equal_files(world: World, tmp_path: Path) -> None:
         own.write_log()
         own.live(9, 1, NOON + DAY, start=3)
         own.look(record=True, now=now)
-        files.append((own.log / "closed-2026-03-10.parquet").read_bytes())
+        files.append((own.log / "closed-line-2026-03-10.parquet").read_bytes())
     assert files[0] == files[1]
 
 
 @pytest.mark.parametrize("damage", ["edit", "delete"])
 def test_a_changed_closed_day_is_refused(world: World, damage: str) -> None:
     world.look(record=True)
-    path = world.log / "closed-2026-03-10.parquet"
+    path = world.log / "closed-line-2026-03-10.parquet"
     if damage == "edit":
         pd.read_parquet(path).assign(score=1.0).to_parquet(path, index=False)
     else:
         path.unlink()
-    with pytest.raises(DataError, match=r"closed-2026-03-10.parquet: .*Restore it from a backup"):
+    with pytest.raises(
+        DataError, match=r"closed-line-2026-03-10.parquet: .*Restore it from a backup"
+    ):
         world.look(record=True)
 
 
@@ -198,3 +200,27 @@ def test_errors_that_are_reported_sooner_change_nothing(world: World) -> None:
     sooner = replace(world, outcomes=known)
     assert sooner.look(record=True, now=NOON + 8 * DAY)["champion"]["mean"] == 0.95
     assert world.look(record=True, now=NOW)["champion"]["mean"] == 0.95
+
+
+def test_files_that_are_missing_after_a_closed_day_are_seen_at_the_next_look(world: World) -> None:
+    assert world.look(record=True, now=NOON + 8 * DAY)["closed"] == ["2026-03-10"]
+    names = sorted(path.name for path in world.log.glob("requests-20260311*"))
+    (world.log / names[0]).unlink()
+    del world.outcomes[200:]
+    world.live(200, 10, NOON + DAY, start=400)
+    world.write_log()
+    later = world.look(record=True)
+    assert later["closed"] == ["2026-03-10"]
+    assert "2026-03-11 stays open: 1 files" in later["lines"]
+
+
+def test_outcomes_of_a_closed_request_with_several_rows_are_no_strangers(world: World) -> None:
+    for number in range(100):
+        for row in range(8):
+            world.answer(f"eight{number}", row=row, text=f"{number} {row}")
+            world.tell(f"eight{number}", row=row)
+    world.write_log()
+    assert world.look(record=True, now=NOON + 8 * DAY)["closed"] == ["2026-03-10"]
+    world.live(200, 10, NOON + DAY, start=600)
+    world.write_log()
+    assert world.look(record=True)["closed"] == ["2026-03-10", "2026-03-11"]

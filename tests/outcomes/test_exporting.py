@@ -188,3 +188,16 @@ def test_what_was_exported_stays_until_its_label_changes(world: World) -> None:
     gone = {"request_id": first, "label": "a", "withdrawn": "true", "at": str(NOON)}
     rows, _ = export(world, pd.DataFrame([gone, {"request_id": "new", "label": "c"}]))
     assert sorted(rows["request_id"]) == sorted({*sheet["request_id"], "new"} - {first})
+
+
+def test_labels_of_requests_that_the_log_has_no_more_leave_their_rows(world: World) -> None:
+    sheet = label(world)
+    rows, _ = export(world, sheet)
+    old = sorted(world.log.glob("requests-*"))
+    world.answer("new", text="text new", at=NOON + 40 * DAY, draw=0.0)
+    world.write_log()
+    for path in old:
+        path.unlink()
+    new = pd.DataFrame([{"request_id": "new", "row": 0, "label": "a", "at": str(NOON + 41 * DAY)}])
+    again, _ = export(world, pd.concat([sheet, new]), now=NOON + 42 * DAY)
+    assert set(rows["request_id"]) < set(again["request_id"])

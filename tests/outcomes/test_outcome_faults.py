@@ -1,11 +1,13 @@
 """Each fault is planted in a sound log and a sound file of labels; something has to say so."""
 
+import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from tests.support.outcomes import NOON, NOW, OTHER, World
 
@@ -193,6 +195,27 @@ def plant_labellers_who_skip_hard_rows(world: World) -> str:
         row["draw"] = 0.005 if number < 200 else 0.5
     world.outcomes = world.outcomes[30:200]
     return "cannot tell: 170 of 200 labelled"
+
+
+def plant_days_of_one_request_of_which_errors_are_labelled(world: World) -> str:
+    world.rows, world.outcomes = [], []
+    for number in range(60):
+        world.answer(f"r{number}", at=NOON - number * DAY)
+    for number in range(4):
+        world.tell(f"r{number}", "b")
+    return "cannot tell: 0 of 0 labelled"
+
+
+def plant_losses_at_the_end(world: World) -> str:
+    world.write_log()
+    world.num_files += 1
+    about = {"writer": "f00d", "sequence": 1, "lost": {"write": {"champion": 7}}}
+    path = sorted(world.log.glob("requests-*"))[-1]
+    empty = (
+        pq.read_table(path).slice(0, 0).replace_schema_metadata({"plumbline": json.dumps(about)})
+    )
+    pq.write_table(empty, path.with_name(path.name.replace("-0000", "-0001")))
+    return r"7 rows were lost by the server \(write, champion\)"
 
 
 def plant_labels_by_a_model(world: World) -> str:

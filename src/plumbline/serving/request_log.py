@@ -25,7 +25,7 @@ FLUSH_BYTES = 8 << 20
 MAX_BYTES = 64 << 20  # if more wait, the disk is too slow, and rows are left out
 SWEEP_S = 3600.0  # between two looks for files that are outdated
 # What a redaction has to leave: it names the row to which an outcome belongs.
-NEEDED = ("at", "request_id", "row", "bundle", "draw")
+NEEDED = ("at", "request_id", "row", "model", "version", "bundle", "side", "shown", "draw")
 Redact = Callable[[Row], Row | None]
 log = logging.getLogger(__name__)
 
