@@ -24,6 +24,7 @@ from plumbline_outcomes.request_rows import LogFacts
 MAX_EARLY = 0.01  # of the labels may be older than their answers
 FILES = "outcomes-"
 KEYS = ["request_id", "row"]
+CHANCE = ["drawn", "probability"]
 # The first answer to each row that has a label, and how much of its day has one.
 LABELLED = """
 WITH answered AS (
@@ -88,8 +89,10 @@ def export_rows(
     counts: Counter[str] = Counter()
     files: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
     splits = drawing.find_splits(subject.champion.task, params, inputs)
+    samples = _read_samples(RequestFolder(target))
     for row, given, place in zip(found, inputs, splits, strict=True):
-        is_uniform = row["is_whole"] or row["is_drawn"]
+        known = samples.get((row["request_id"], row["row"])) if row["counts"] else None
+        is_uniform = row["is_whole"] or row["is_drawn"] or known is not None
         if not (row["counts"] or trust):
             counts["by a model, or by people who saw its answer (--trust takes them)"] += 1
         elif on_trial is not None and row["at"] >= on_trial:
@@ -106,7 +109,9 @@ def export_rows(
                 others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
             own = _name_columns(row, given, subject.columns)
             origin = _describe_origin(row, subject, params, place) | {"entry": entry}
-            files[f"{start}{row['day']}{SUFFIX}"].append(origin | others | own)
+            groups: dict[str, Any] = json.loads(row["slices"] or "{}")
+            written = others | groups | origin | (known or {}) | own
+            files[f"{start}{row['day']}{SUFFIX}"].append(written)
     told = {
         (row["request_id"], row["number"])
         for batch in joined.read(TOLD)
@@ -178,9 +183,31 @@ def _name_columns(
     row: Mapping[str, Any], inputs: Mapping[str, Any], names: Mapping[str, str]
 ) -> dict[str, Any]:
     """What training reads, by the names of its files."""
-    own: dict[str, Any] = json.loads(row["slices"] or "{}")
-    own |= {names.get(name, name): value for name, value in inputs.items()}
+    own = {names.get(name, name): value for name, value in inputs.items()}
     return own | {names.get(LABEL, LABEL): row["truth"]}
+
+
+def _list_files(folder: RequestFolder) -> list[str]:
+    try:
+        return folder.list_names(FILES)
+    except OSError as error:
+        if not isinstance(error.__context__, FileNotFoundError):
+            raise
+        return []  # nobody wrote there yet
+
+
+def _read_samples(folder: RequestFolder) -> dict[tuple[str, int], dict[str, Any]]:
+    """Read which rows are there by chance, and how: a later sheet of a few takes none out."""
+    import pandas as pd
+
+    samples = {}
+    for name in _list_files(folder):
+        if name.startswith(UNIFORM):
+            with folder.open(name) as file:
+                rows = pd.read_parquet(file, columns=[*KEYS, *CHANCE])
+            for row in rows.to_dict("records"):
+                samples[row["request_id"], row["row"]] = {key: row[key] for key in CHANCE}
+    return samples
 
 
 def _merge(
@@ -191,12 +218,7 @@ def _merge(
     """Write the rows of each file in place of those that `told` names; what is empty is deleted."""
     import pandas as pd
 
-    try:
-        present = folder.list_names(FILES)
-    except OSError as error:
-        if not isinstance(error.__context__, FileNotFoundError):
-            raise
-        present = []  # nobody wrote there yet
+    present = _list_files(folder)
     for name in sorted({*present, *files}):
         parts = [pd.DataFrame(files.get(name, []))]
         if name in present:

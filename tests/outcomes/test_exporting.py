@@ -151,6 +151,24 @@ def test_a_day_that_is_labelled_whole_is_a_sample(world: World) -> None:
     assert set(rows["probability"]) == {1.0}
 
 
+def test_a_later_sheet_leaves_a_sample_as_it_is(world: World) -> None:
+    """A correction is of few rows of a day: these were drawn by chance all the same."""
+    sheet = label(world)
+    before, _ = export(world, sheet)
+    few = sheet[sheet["drawn"] == "uniform"][:40].assign(label="b", at=str(NOW))
+    after, _ = export(world, few)
+    files = [rows.set_index("request_id")["file"] for rows in (before, after)]
+    pd.testing.assert_series_equal(*files, check_like=True)
+    assert (after["label"] == "b").sum() == 40
+
+
+def test_a_column_of_outcomes_says_nothing_of_where_a_row_is_from(world: World) -> None:
+    sheet = label(world).assign(bundle="other", entry="x", answered_at="2020-01-01")
+    rows, _ = export(world, sheet, entries={"2026-03-11": 41})
+    assert set(rows["bundle"]) == {world.subject.champion.bundle}
+    assert set(rows["answered_at"].str[:7]) == {"2026-03"}
+
+
 def test_labels_that_are_no_truths_are_left_out_or_refused(world: World) -> None:
     sheet = label(world)
     rows, told = export(world, sheet.assign(source="model"))
