@@ -1,7 +1,7 @@
 """One look at the outcomes of a model: join, score, verdict; with `record`, days are closed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,9 @@ def check_outcomes(
     if record:
         history = promotion.read_history(name)
     closed = closing.list_closed(history, folder.digest)
+    if subject.plan and not subject.end:
+        other = closing.find_other_log(history, folder.digest, subject.plan)
+        subject = replace(subject, end=other)
     facts, since = LogFacts(), None
     if closed:
         since = date.fromisoformat(max(closed)) + timedelta(days=1)

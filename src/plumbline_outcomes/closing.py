@@ -38,6 +38,17 @@ def list_closed(history: Sequence[Entry], log: str) -> dict[str, Entry]:
     return closed
 
 
+def find_other_log(history: Sequence[Entry], log: str, plan: Plan) -> str:
+    """Say which entry binds a trial to another log than that with this digest; "" for none."""
+    for entry in history:
+        facts = read_facts(entry)
+        day = facts.get("pairs", {})
+        if day.get("trial") == plan.number and day["rows"]:
+            there = f"cannot tell, days of another log count (journal entry {entry.number})"
+            return "" if facts["log"] == log else there
+    return ""
+
+
 def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFrame":
     """Read the rows of closed days; DataError where a file is not what the journal says."""
     import pandas as pd

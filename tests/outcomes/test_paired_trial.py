@@ -296,6 +296,18 @@ def test_a_trial_is_void_without_its_version(paired: Trial) -> None:
     assert trial.find_trial("line")[1] == "void, the version is not in the registry"
 
 
+def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
+    """Else each of several logs, or a copy with other labels, would be one more chance to win."""
+    paired.fill(300, won=15, lost=10)
+    first = paired.look(record=True)
+    other = Trial(replace(paired.world, folder=tmp_path / "other", outcomes=[]), paired.plan)
+    other.fill(1800, won=150, lost=50)
+    found = other.look(record=True)
+    assert found["verdict"].startswith("cannot tell, days of another log count (journal entry")
+    assert not trial.find_trial("line")[1]
+    assert paired.look(record=True)["requests"] == first["requests"]
+
+
 def test_a_trial_without_a_verdict_ends_with_its_days(paired: Trial) -> None:
     paired.fill(100, won=5, lost=5)
     assert paired.look(days=30, record=True)["verdict"] == "open"
