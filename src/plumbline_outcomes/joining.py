@@ -33,13 +33,14 @@ PROBLEMS = """
 SELECT place, CASE
   WHEN "row" <> '' AND NOT regexp_full_match("row", '\\d{1,9}(\\.0)?')
     THEN 'row: expected a whole number from 0'
-  WHEN "at" <> '' AND TRY_CAST("at" AS TIMESTAMPTZ) IS NULL
+  WHEN "at" <> ''
+    AND coalesce(TRY_CAST("at" AS TIMESTAMPTZ) NOT BETWEEN '1970-01-01' AND '9999-01-01', true)
     THEN 'at: expected a time such as 2026-11-20T08:30:00Z'
   WHEN lower(source) NOT IN ('', 'human', 'system', 'model')
     THEN 'source: expected human, system or model'
-  WHEN lower(saw_answer) NOT IN ('', '0', '1', 'true', 'false', 'yes', 'no')
+  WHEN lower(saw_answer) NOT IN ('', '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no')
     THEN 'saw_answer: expected true or false'
-  WHEN lower(withdrawn) NOT IN ('', '0', '1', 'true', 'false', 'yes', 'no')
+  WHEN lower(withdrawn) NOT IN ('', '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no')
     THEN 'withdrawn: expected true or false'
   WHEN ? = 'value' AND truth <> '' AND coalesce(TRY_CAST(truth AS DOUBLE) NOT BETWEEN 0 AND 1, true)
     THEN 'value: expected a number from 0 to 1' END AS problem
@@ -49,11 +50,11 @@ OUTCOMES = """
 SELECT trim(request_id) AS request_id, CAST(nullif("row", '') AS INTEGER) AS "row",
   nullif(truth, '') AS truth, TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
   coalesce(nullif(lower(source), ''), 'human') AS source,
-  coalesce(lower(withdrawn) IN ('1', 'true', 'yes'), false) AS withdrawn,
+  coalesce(lower(withdrawn) IN ('1', '1.0', 'true', 'yes'), false) AS withdrawn,
   coalesce(lower(source), '') <> 'model'
-    AND coalesce(lower(saw_answer) NOT IN ('1', 'true', 'yes'), true) AS counts
+    AND coalesce(lower(saw_answer) NOT IN ('1', '1.0', 'true', 'yes'), true) AS counts
 FROM given
-WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', 'true', 'yes'))
+WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', '1.0', 'true', 'yes'))
 """
 # One for each id and row: the last one of a source is a correction, all others contradict it. What
 # does not count is left out where something counts. No DISTINCT: its memory would grow with rows.
@@ -175,8 +176,8 @@ class JoinedRows:
             raise DataError(
                 f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
                 f"such as {named}{known}: ids of another server, or not "
-                "those of the header x-request-id? (a server writes its log each minute, and with "
-                "--limit log_share not all requests)"
+                "those of the header x-request-id? (`row` counts from 0; a server writes its log "
+                "each minute, and with --limit log_share not all requests)"
             )
 
     def read(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":

@@ -267,6 +267,23 @@ def plant_a_row_that_is_no_number(world: World) -> str:
     return r"!outcomes.csv, row 401: row: expected a whole number"
 
 
+def plant_a_time_that_no_calendar_has(world: World) -> str:
+    world.outcomes[399]["at"] = "20260-11-20"
+    return "!outcomes.csv, row 401: at: expected a time"
+
+
+def plant_rows_that_count_from_one(world: World) -> str:
+    for row in world.outcomes:
+        row["row"] = 1
+    return "!400 of 400 outcomes .*`row` counts from 0"
+
+
+def plant_flags_as_a_table_of_numbers_writes_them(world: World) -> str:
+    for number, row in enumerate(world.outcomes):
+        row["withdrawn"] = float(number == 399)
+    return "holds: 399 of 400 labelled.*1 withdrawn"
+
+
 def plant_a_source_that_nobody_knows(world: World) -> str:
     world.outcomes[399]["source"] = "oracle"
     return "!outcomes.csv, row 401: source: expected human, system or model"
