@@ -64,7 +64,8 @@ SELECT request_id, coalesce("row", 0) AS number, bool_or("row" IS NULL) AS unnum
   arg_max(slices, (counts, coalesce("at", to_timestamp(0)), truth)) AS slices,
   coalesce(max("at") FILTER (counts), max("at")) AS labelled_at,
   coalesce(min(source) FILTER (counts), min(source)) AS source,
-  bool_or(counts) AS counts, bool_or(withdrawn) AS withdrawn,
+  bool_or(counts) AS counts,
+  coalesce(bool_or(withdrawn) FILTER (counts), bool_or(withdrawn)) AS withdrawn,
   coalesce(min(truth) FILTER (counts) <> max(truth) FILTER (counts) AND (
     count("at") FILTER (counts) < count(*) FILTER (counts)
     OR min(source) FILTER (counts) <> max(source) FILTER (counts)

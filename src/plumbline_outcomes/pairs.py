@@ -146,8 +146,10 @@ def find_losing_group(rows: "pd.DataFrame", plan: Plan, params: Params) -> str:
     Groups come with labels, so rows that decide for the champion alone show a group's mean: rows
     with equal answers are among these as often as others are.
     """
-    is_champion = rows["bundle"] == plan.champion
-    marked = live_score.mark_deciding(rows[is_champion], params)
+    settled = {"sample": plan.sample, "min_coverage": plan.coverage}
+    outcomes = params.outcomes.model_copy(update=settled)
+    planned = params.model_copy(update={"outcomes": outcomes})
+    marked = live_score.mark_deciding(rows[rows["bundle"] == plan.champion], planned)
     chosen = marked.index[marked["decides"] & marked["labelled"]]
     pairs = build_pairs(rows.loc[chosen.append(rows.index[rows["bundle"] == plan.bundle])], plan)
     groups = live_score.group_places(pairs["slices_champion"], plan.slice_rows)

@@ -45,6 +45,7 @@ class Plan:
     level: float
     differ: float  # the share of rows on which the two differed before
     coverage: float  # that labels must reach among the rows that differ
+    sample: float  # of the rows, one half of which decides how groups fare
     slice_loss: float
     slice_rows: int
     reason: str
@@ -131,8 +132,8 @@ def begin_trial(
             )
         plan = Plan(
             version, bundle, champion, rules.champion.policy, rules.champion.margin, worth, days,
-            level, differ, params.outcomes.min_coverage, rules.max_slice_loss,
-            rules.min_slice_rows, reason,
+            level, differ, params.outcomes.min_coverage, params.outcomes.sample,
+            rules.max_slice_loss, rules.min_slice_rows, reason,
         )  # fmt: skip
         text = json.dumps({name: value for name, value in asdict(plan).items() if name not in OWN})
         digest = hashlib.sha256(text.encode()).hexdigest()

@@ -218,6 +218,11 @@ def plant_losses_at_the_end(world: World) -> str:
     return r"7 rows were lost by the server \(write, champion\)"
 
 
+def plant_a_withdrawal_by_a_model(world: World) -> str:
+    world.tell("r399", source="model", withdrawn=True)
+    return "holds: 400 of 400 labelled, 380 right"
+
+
 def plant_labels_by_a_model(world: World) -> str:
     for row in world.outcomes:
         row["source"] = "model"

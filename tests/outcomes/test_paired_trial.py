@@ -242,6 +242,8 @@ def test_a_group_that_loses_keeps_a_better_one_from_winning(paired: Trial) -> No
     for number in range(2000, 3000):
         paired.answer(f"r{number}", "b", "a", None)
         paired.world.tell(f"r{number}", "b", channel="chat")
+    paired.answer("open", "a", "a", None)
+    paired.world.params = make_params(min_coverage=1.0)  # what is edited later changes no plan
     found = paired.look()
     assert found["gain"] > 0.3
     assert found["verdict"] == "open"
