@@ -120,12 +120,13 @@ def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     number = len(read_entries("outcomes"))
     assert paired.look(record=True)["verdict"].startswith("better (journal entry")
     assert len(read_entries("outcomes")) == number
-    move = promotion.promote("line", CHALLENGER, "1", "asked", needs_trial=True, once=True)
+    asked = "asked; trial run is over"  # also a reason that reads like the trial that is added
+    move = promotion.promote("line", CHALLENGER, "1", asked, needs_trial=True, once=True)
     assert move.reason.startswith(
-        f"asked; trial {paired.plan.number}, version 3: better; gain +0.050 ("
+        f"{asked}; trial {paired.plan.number}, version 3: better; gain +0.050 ("
     )
     assert "{" not in move.reason
-    again = promotion.promote("line", CHALLENGER, "1", "asked", needs_trial=True, once=True)
+    again = promotion.promote("line", CHALLENGER, "1", asked, needs_trial=True, once=True)
     assert again == move
 
 

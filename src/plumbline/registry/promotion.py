@@ -68,8 +68,7 @@ def promote(
     with open_desk(name, accept_alias=override) as desk:
         current = desk.champion
         won = describe_won_trial(registered.tags[BUNDLE_TAG], desk.entries)
-        request = (version, expect, reason)
-        if once and current and _read_request(current) == request:
+        if once and current and _is_repeated(current, version, expect, reason):
             return current
         champion = _check_expected_champion(name, current, expect)
         if champion == version:
@@ -253,9 +252,10 @@ def _refuse_other_comparison(
     )
 
 
-def _read_request(move: Entry) -> tuple[str, str, str]:
-    """What was asked for: the reason of a promotion without the trial that was added to it."""
-    return move.version, move.previous, move.reason.partition("; trial ")[0]
+def _is_repeated(move: Entry, version: str, expect: str, reason: str) -> bool:
+    """Whether a promotion is what was asked for; a trial may have been added to its reason."""
+    is_told = move.reason == reason or move.reason.startswith(f"{reason}; trial ")
+    return is_told and (move.version, move.previous) == (version, expect)
 
 
 def _build_trial_error(version: RegisteredVersion) -> RegistryError:
