@@ -2,6 +2,7 @@
 
 import os
 import re
+from collections.abc import Iterable
 
 SQL_DIALECTS = (
     "sqlite", "postgresql", "mysql", "mariadb", "mssql", "oracle", "duckdb", "snowflake",
@@ -36,6 +37,18 @@ def find_local_path(address: str) -> str | None:
     if scheme in ("", "file") or (scheme == "hf" and rest.startswith((".", "/"))):
         return os.path.normpath(rest)
     return None
+
+
+def require_watched(sources: Iterable[str], watch: str) -> None:
+    """Raise ValueError for a source on this machine that is not inside the path `watch`."""
+    watched = os.path.normpath(watch)
+    for source in sources:
+        path = find_local_path(source)
+        if path is None or watched in (".", path) or path.startswith(watched + os.sep):
+            continue
+        raise ValueError(
+            f"source {path} is not inside watch ({watch}), so DVC would miss a change in it"
+        )
 
 
 def hide_secrets(address: str) -> str:

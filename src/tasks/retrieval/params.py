@@ -1,6 +1,5 @@
 """The types of params.yaml for retrieval."""
 
-import os
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -15,7 +14,7 @@ from plumbline.contract.params import (
     Validation,
 )
 from plumbline.contract.search import TunableConfig
-from plumbline.sources.addresses import find_local_path
+from plumbline.sources.addresses import require_watched
 
 GENERATED = "generated"
 Positive = Annotated[float, Field(gt=0)]
@@ -74,14 +73,7 @@ class PairData(StrictModel):
 
     @model_validator(mode="after")
     def _check_watched(self) -> "PairData":
-        watched = os.path.normpath(self.watch)
-        for source in self.list_sources():
-            path = find_local_path(source)
-            if path is None or watched in (".", path) or path.startswith(watched + os.sep):
-                continue
-            raise ValueError(
-                f"{path} is not inside watch ({self.watch}), so DVC would miss a change in it"
-            )
+        require_watched(self.list_sources(), self.watch)
         return self
 
     def list_sources(self) -> list[str]:

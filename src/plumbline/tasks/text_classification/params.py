@@ -19,7 +19,7 @@ from plumbline.contract.params import (
 from plumbline.contract.search import TunableConfig
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import CONTENT_DIGEST, LABEL_SET, MANIFEST_COLUMNS, RIGHT_ANSWER
-from plumbline.sources.addresses import find_local_path
+from plumbline.sources.addresses import require_watched
 
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
@@ -169,15 +169,7 @@ class Data(StrictModel):
 
     @model_validator(mode="after")
     def _check_local_files_are_watched(self) -> "Data":
-        watched = os.path.normpath(self.watch)
-        for source in self.list_sources():
-            path = find_local_path(source)
-            if path is None or watched in (".", path) or path.startswith(watched + os.sep):
-                continue
-            raise ValueError(
-                f"source {path} is not inside watch ({self.watch}), "
-                "so DVC would miss a change in it"
-            )
+        require_watched(self.list_sources(), self.watch)
         return self
 
     def list_sources(self) -> list[str]:
