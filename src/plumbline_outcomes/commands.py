@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -10,6 +10,10 @@ from typer.core import TyperGroup
 from plumbline.terminal.commands import PANEL_OF, add_command
 from plumbline.terminal.console import print_json, print_plain
 from plumbline.terminal.options import AsJson, ChampionAddress, Reason, Version
+
+if TYPE_CHECKING:
+    from plumbline.contract.params import Params
+    from plumbline_outcomes.check import Subject
 
 EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
 DRAW_EXAMPLE = "plumbline outcomes draw requests/ --out sheet.csv"
@@ -87,14 +91,12 @@ def judge(
     """
     from plumbline.ci.forge import find_forge
     from plumbline.contract import layout
-    from plumbline.contract.loading import load_params
     from plumbline.reporting import html
     from plumbline_outcomes import check, live_score, page
 
-    params = load_params(layout.PARAMS)
-    address = model or f"models:/{params.registry.model}@champion"
+    params, subject = _open_champion(model)
     report = check.check_outcomes(
-        check.open_subject(address, params),
+        subject,
         log,
         outcomes,
         params,
@@ -141,15 +143,12 @@ def begin_trial(
 
     Serve with `--canary` or `--shadow`; `plumbline outcomes LOG OUTCOMES --record` ends it.
     """
-    from plumbline.contract import layout
-    from plumbline.contract.loading import load_params
     from plumbline.registry.reader import find_version
     from plumbline.registry.reader.addresses import BUNDLE_TAG
     from plumbline.sources.request_folder import RequestFolder
-    from plumbline_outcomes import check, trial
+    from plumbline_outcomes import trial
 
-    params = load_params(layout.PARAMS)
-    subject = check.open_subject(model or f"models:/{params.registry.model}@champion", params)
+    params, subject = _open_champion(model)
     name = subject.champion.name
     bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
     differ, num_rows = trial.measure_difference(
@@ -195,12 +194,9 @@ def draw(
     Half of `outcomes.sample` is drawn by chance alone and decides on the champion; about as many
     more are drawn where it is in doubt, for training.
     """
-    from plumbline.contract import layout
-    from plumbline.contract.loading import load_params
-    from plumbline_outcomes import check, drawing
+    from plumbline_outcomes import drawing
 
-    params = load_params(layout.PARAMS)
-    subject = check.open_subject(model or f"models:/{params.registry.model}@champion", params)
+    params, subject = _open_champion(model)
     wanted = drawing.Drawing(days, differs, show_answers)
     drawing.refuse_sheet(out)
     sheet, lines = drawing.draw_rows(subject, log, params, datetime.now(UTC), wanted)
@@ -233,14 +229,11 @@ def export(
 
     Rows that chance drew may be in any split; rows that somebody chose are for train alone.
     """
-    from plumbline.contract import layout
-    from plumbline.contract.loading import load_params
     from plumbline.registry import promotion
     from plumbline.sources.request_folder import RequestFolder
-    from plumbline_outcomes import check, closing, exporting
+    from plumbline_outcomes import closing, exporting
 
-    params = load_params(layout.PARAMS)
-    subject = check.open_subject(model or f"models:/{params.registry.model}@champion", params)
+    params, subject = _open_champion(model)
     history = promotion.read_history(subject.champion.name)
     closed = closing.list_closed(history, RequestFolder(log).digest)
     counts = exporting.export_rows(
@@ -257,6 +250,16 @@ def export(
     )
     for line in exporting.describe_counts(counts, out):
         print_plain(line)
+
+
+def _open_champion(model: str) -> "tuple[Params, Subject]":
+    """Read params.yaml, and open the version that `model` names, or its champion."""
+    from plumbline.contract import layout
+    from plumbline.contract.loading import load_params
+    from plumbline_outcomes.check import open_subject
+
+    params = load_params(layout.PARAMS)
+    return params, open_subject(model or f"models:/{params.registry.model}@champion", params)
 
 
 group = typer.Typer(
