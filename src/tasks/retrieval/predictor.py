@@ -106,6 +106,15 @@ class Predictor:
             answers["vector"].append(encoded[row].tolist() if has_vector else [])
         return answers
 
+    def search_corpus(self, corpus: Mapping[str, list[str]]) -> "Predictor":
+        """Return the same search of other `ids` and `texts`, which are encoded now."""
+        words, vectors = self._words, self._vectors
+        if words is not None:
+            words = LexicalIndex(corpus["texts"], *words.settings)
+        if self._encoder is not None:
+            vectors = self._encoder.encode_passages(corpus["texts"]).astype(np.float16)
+        return Predictor(corpus, words, self._encoder, vectors, self._max_chars, self.forms)
+
     def _score_passages(self, query: str, vector: Any) -> Any:
         """Return the score of each passage [N], rounded to DECIMALS."""
         by_vector: Any = None
@@ -125,6 +134,7 @@ class LexicalIndex:
     """BM25 over all passages: which have a word, and what it counts in each."""
 
     def __init__(self, texts: Sequence[str], k1: float, b: float) -> None:
+        self.settings = k1, b
         counts = [Counter(list_words(text)) for text in texts]
         lengths = np.array([count.total() for count in counts], dtype=float)
         norms = k1 * (1 - b + b * lengths / max(lengths.mean(), 1.0))

@@ -10,6 +10,8 @@ from tests.support.task_examples import write_examples
 
 from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.params import RetrievalParams
+from tasks.retrieval.predictor import LexicalIndex
+from tasks.retrieval.predictor import Predictor as Search
 from tasks.retrieval.scoring import (
     build_baselines,
     check_behaviour,
@@ -74,6 +76,33 @@ def test_right_answers_have_all_scores(examples: Path) -> None:
     metrics = score(examples, "test", second).metrics
     assert metrics["mrr_at_10"] == pytest.approx(0.5)
     assert metrics["recall_at_1"] == metrics["first_right"] == 0
+
+
+def test_a_champion_is_compared_on_the_corpus_of_today(examples: Path) -> None:
+    corpus = read_corpus(examples)
+
+    def search(size: int) -> Search:
+        ids, texts = corpus.ids[:size], corpus.texts[:size]
+        index = LexicalIndex(texts, 1.2, 0.75)
+        return Search({"ids": ids, "texts": texts}, index, None, None, 4000)
+
+    few, whole = (score(examples, "test", search(size)) for size in (200, len(corpus.ids)))
+    assert few.metrics == whole.metrics
+    changed = search(len(corpus.ids)).search_corpus({"ids": ["p"], "texts": [corpus.texts[0]]})
+    assert changed.predict({"query": [corpus.texts[0]]})["ids"] == [["p"]]
+
+
+def test_a_person_reads_what_was_found_and_what_was_right(examples: Path) -> None:
+    found = score(examples, "test", Known(examples, lambda right: ["none", *right]))
+    rows, corpus = read_queries(examples, "test"), read_corpus(examples)
+    texts = dict(zip(corpus.ids, corpus.texts, strict=True))
+    first = texts[rows["passages"][0][0]]
+    assert found.per_example["actual"][0] == first[: len(found.per_example["actual"][0])]
+    assert set(found.per_example["found"]) == {""}
+    by_overlap = found.tables["overlap"]
+    assert list(by_overlap["overlap"]) == ["low", "middle", "high"]
+    assert by_overlap["queries"].sum() == len(rows)
+    assert (by_overlap["low"] <= by_overlap["ndcg_at_10"]).all()
 
 
 def test_a_passage_that_is_answered_twice_counts_for_nothing(examples: Path) -> None:

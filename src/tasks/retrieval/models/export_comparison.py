@@ -4,24 +4,37 @@ from pathlib import Path
 
 import numpy as np
 
+from plumbline.contract import layout
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
 from plumbline.process.files import read_json
+from tasks.retrieval.data.storage import read_corpus
 from tasks.retrieval.models.bundles import SETTINGS
-from tasks.retrieval.params import RetrievalParams
+from tasks.retrieval.params import EncoderSettings, RetrievalParams
 
 ROUNDING = 2e-3  # of the numbers of a unit vector, kept in 16 bits
 NUM_TRIED = 200  # passages that are encoded again
+SETTINGS_OF_PARAMS = ("query_prefix", "passage_prefix", "pooling", "max_tokens")
 
 
 def compare_export(
     params: RetrievalParams, candidate: str, folder: Path, columns: Columns
 ) -> list[ExportDifference]:
-    """Derive the graph from the weights, and vectors of passages from the graph."""
+    """Derive the graph from the weights, and vectors of passages from the graph.
+
+    What is searched has to be the corpus of the data, and how it is, what params say.
+    """
     settings = read_json(folder / SETTINGS)["encoder"]
-    if settings is None:
-        return []
+    kept = read_json(folder / "corpus.json")
+    corpus, config = read_corpus(layout.EXAMPLES), params.candidates[candidate]
+    own = zip(kept["ids"], kept["texts"], strict=True)
+    strange = set(own) ^ set(zip(corpus.ids, corpus.texts, strict=True))
+    compared = [ExportDifference("the corpus", len(strange), 0.0, len(corpus.ids))]
+    if not isinstance(config, EncoderSettings):
+        return compared
+    others = [key for key in SETTINGS_OF_PARAMS if settings[key] != getattr(config, key)]
+    compared.append(ExportDifference("how texts are read", len(others), 0.0, 0))
     import onnx
     from safetensors.numpy import load_file as load_arrays
     from safetensors.torch import load_file
@@ -47,13 +60,14 @@ def compare_export(
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     derived = derive_graph(model.eval(), tokenizer)
     found = onnx.load(folder / GRAPH)
-    texts = read_json(folder / "corpus.json")["texts"]
-    kept = load_arrays(folder / VECTORS)["vectors"].astype(np.float32)
+    texts = kept["texts"]
+    vectors = load_arrays(folder / VECTORS)["vectors"].astype(np.float32)
     tried = np.random.default_rng(len(texts)).permutation(len(texts))[:NUM_TRIED]
     encoder = GraphEncoder(folder, settings, TRAINED_FORM)
     again = encoder.encode_passages([texts[place] for place in tried])
-    distance = float(np.abs(again - kept[tried]).max())
+    distance = float(np.abs(again - vectors[tried]).max())
     return [
+        *compared,
         compare_graphs(TRAINED_FORM, found, derived),
         ExportDifference("the vectors of passages", distance, ROUNDING, len(tried)),
     ]

@@ -8,12 +8,17 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
-from tasks.retrieval.data.storage import read_queries
+from plumbline.statistics.intervals import compute_mean_interval
+from tasks.retrieval.data.ingestion import list_rows
+from tasks.retrieval.data.storage import Corpus, read_corpus, read_queries
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CUT = 10  # of nDCG (Järvelin and Kekäläinen 2002)
+NUM_CHARS = 160  # of a passage that a person reads in the report
+CONFIDENCE = 0.95
+OVERLAPS = ("low", "middle", "high", "verbatim")
 DEPTH = 100  # passages that each query is answered with
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
@@ -23,9 +28,13 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
 
     `ndcg_at_10` counts each right passage among the first ten by its rank; `recall_at_k` is the
     share of right passages among the first k, `mrr_at_10` the inverse rank of the first right one.
+    Beside each query's score are the texts that it `found` first and that were right (`actual`).
     """
     queries = read_queries(examples, split)
-    answers = predictor.predict({"query": queries["query"].tolist()}, top_k=DEPTH)
+    corpus = read_corpus(examples)
+    answers = _search_same(corpus, predictor).predict(
+        {"query": queries["query"].tolist()}, top_k=DEPTH
+    )
     rows = list(zip(answers["ids"], map(set, queries["passages"]), strict=True))
     hits = np.array([mark_hits(ids, right) for ids, right in rows])
     num_right = queries["passages"].map(len).to_numpy()
@@ -39,12 +48,26 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "mrr_at_10": float((1 / ranks).mean()),
         "first_right": float(hits[:, 0].mean()),
     }
+    texts = {i: text[:NUM_CHARS] for i, text in zip(corpus.ids, corpus.texts, strict=True)}
     per_example = {
         "id": queries["id"].to_numpy(object),
         "ndcg_at_10": ndcg,
         "predicted": np.array(answers["id"], dtype=object),
+        "found": np.array([texts.get(id_, "") for id_ in answers["id"]], object),
+        "actual": np.array([texts[ids[0]] for ids in queries["passages"]], object),
     }
-    return Scores(per_example, metrics, {"recall": _build_recall_table(recall)})
+    overlap = list_rows(examples, split)["overlap"]
+    tables = {"recall": _build_recall_table(recall), "overlap": _build_group_table(overlap, ndcg)}
+    return Scores(per_example, metrics, tables)
+
+
+def _search_same(corpus: Corpus, predictor: Any) -> Predictor:
+    """Return what searches `corpus`: of a champion with another one, that is indexed now."""
+    ids, texts = (getattr(predictor, name, None) for name in ("ids", "texts"))
+    if ids is not None and (ids, texts) != (corpus.ids, corpus.texts):
+        predictor = predictor.search_corpus(vars(corpus))
+    same: Predictor = predictor
+    return same
 
 
 def score_answer(answer: Mapping[str, Any], truth: str) -> float:
@@ -73,6 +96,19 @@ def compute_ndcg(hits: np.ndarray, num_right: np.ndarray) -> np.ndarray:
     best = np.cumsum(weights)[np.minimum(num_right, CUT) - 1]
     ndcg: np.ndarray = hits[:, :CUT] @ weights / best
     return ndcg
+
+
+def _build_group_table(groups: "pd.Series", ndcg: np.ndarray) -> "pd.DataFrame":
+    """Return the mean of each group with its interval, in the order of OVERLAPS."""
+    import pandas as pd
+
+    rows = []
+    for name in OVERLAPS:
+        own = ndcg[groups == name]
+        if own.size > 1:
+            low, high = compute_mean_interval(own, "continuous", CONFIDENCE)
+            rows.append((name, own.size, own.mean(), low, high))
+    return pd.DataFrame(rows, columns=["overlap", "queries", "ndcg_at_10", "low", "high"])
 
 
 def _build_recall_table(recall: np.ndarray) -> "pd.DataFrame":
