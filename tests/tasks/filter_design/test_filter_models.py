@@ -15,7 +15,7 @@ from plumbline.process.files import write_json
 from tasks.filter_design.data import read_inputs
 from tasks.filter_design.data.specifications import list_columns
 from tasks.filter_design.models import build_learner
-from tasks.filter_design.models.rows import MaskRows, build_masks
+from tasks.filter_design.models.rows import build_masks
 from tasks.filter_design.models.simulator import Masks, simulate_margins
 from tasks.filter_design.params import FilterParams
 from tasks.filter_design.predictor import load
@@ -51,11 +51,6 @@ def build_params() -> FilterParams:
 @pytest.fixture(scope="module")
 def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_examples(build_params(), tmp_path_factory.mktemp("filters"))
-
-
-def convert_masks(rows: MaskRows) -> Masks:
-    """Return tensors of the same values."""
-    return Masks(*(torch.from_numpy(values) for values in rows))
 
 
 def train(learner: Any, steps: int) -> list[float]:
@@ -115,7 +110,7 @@ def test_the_simulator_in_torch_is_that_of_the_predictor(kind: str, arrangement:
         proposals = decode(ladder, coordinates)
         powers = simulate(ladder, *proposals, ladder.points)
         loss = 10 * np.log10(powers)
-        masks = convert_masks(build_masks([ladder] * 5))
+        masks = Masks(*map(torch.from_numpy, build_masks([ladder] * 5)))
         values = torch.from_numpy(coordinates[:, :MAX_VALUES].astype(np.float32))
         margins = simulate_margins(masks, values, torch.full((5,), arrangement)).numpy()
         expected = spec.max_loss_db - loss[:, :NUM_PASS:2]

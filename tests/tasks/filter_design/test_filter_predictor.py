@@ -1,5 +1,6 @@
 """What the packaged designer answers, and what it refuses."""
 
+import itertools
 import math
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -60,6 +61,8 @@ def test_a_mask_that_no_ladder_can_meet_is_said_to_be_impossible() -> None:
         f"{limit:.2f} dB, and 45 dB are asked for"
     ]
     assert answers["margin_db"][0] < 0
+    others = TextbookPredictor().predict(list_columns([IMPOSSIBLE]), budget=16, rank="pareto")
+    assert others["designs"][0] == answers["designs"][0][:1], "the nearest"
 
 
 def test_an_order_left_out_has_the_fewest_parts() -> None:
@@ -73,17 +76,26 @@ def test_an_order_left_out_has_the_fewest_parts() -> None:
     assert calls <= 64
 
 
-def test_ranks_put_first_what_they_name() -> None:
+@pytest.mark.parametrize(("rank", "goal"), [("margin", "margin_db"), ("yield", "yield_share")])
+def test_a_rank_puts_first_what_it_names(rank: str, goal: str) -> None:
     columns = list_columns([build_specification(min_attenuation_db=20.0)])
-    best = {
-        rank: TextbookPredictor().predict(columns, rank=rank)["designs"][0]
-        for rank in ("margin", "yield")
-    }
-    assert [design["margin_db"] for design in best["margin"]] == sorted(
-        (design["margin_db"] for design in best["margin"]), reverse=True
-    )
-    shares = [design["yield_share"] for design in best["yield"]]
-    assert shares == sorted(shares, reverse=True)
+    designs = TextbookPredictor().predict(columns, rank=rank)["designs"][0]
+    goals = [design[goal] for design in designs]
+    assert goals == sorted(goals, reverse=True)
+
+
+@pytest.mark.parametrize(("order", "found"), [(None, {3, 5}), (5, {5})])
+def test_pareto_returns_what_none_other_beats(order: int | None, found: set[int]) -> None:
+    columns = list_columns([build_specification(min_attenuation_db=14.0, order=order)])
+    answers = TextbookPredictor().predict(columns, rank="pareto", designs=10)
+    designs = answers["designs"][0]
+    goals = [(-one["order"], one["yield_share"], one["margin_db"]) for one in designs]
+    for one, other in itertools.permutations(goals, 2):
+        assert any(np.array(one) > np.array(other)), "beaten in all goals, or the same"
+    assert goals == sorted(goals, key=lambda goal: (-goal[0], -goal[1]))
+    assert {-fewest for fewest, _, _ in goals} == found
+    assert min(margin for _, _, margin in goals) >= 0
+    assert max(answers["calls"]) <= 64
 
 
 BAND = {"kind": "band-pass", "order": 3, "stop_hz": [2e7, 4e8]}
@@ -121,8 +133,8 @@ def test_a_bad_row_is_refused_with_its_field(values: dict[str, Any], message: st
         ({"budget": 0}, "budget: expected a whole number from 1 to 1024, found 0"),
         ({"designs": 11}, "designs: expected a whole number from 1 to 10"),
         ({"draws": -1}, "draws: expected a whole number from 0"),
-        ({"rank": "novelty"}, "rank: expected margin, yield, found 'novelty'"),
-        ({"rank": "yield", "draws": 0}, "rank: yield needs draws"),
+        ({"rank": "novelty"}, "rank: expected margin, yield, pareto, found 'novelty'"),
+        ({"rank": "pareto", "draws": 0}, "rank: pareto needs draws"),
     ],
 )
 def test_a_bad_param_is_refused(params: dict[str, Any], message: str) -> None:

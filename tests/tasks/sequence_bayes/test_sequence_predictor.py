@@ -72,9 +72,8 @@ def test_an_empty_history_has_the_prior_for_an_answer(laplace: Any) -> None:
 
 def test_the_rule_of_laplace(laplace: Any) -> None:
     answer = laplace.predict({"sequence": [[1, 1, 0, 1]]}, all_positions=True)
-    np.testing.assert_allclose(
-        np.array(answer["predictive"])[0, :, 1], [1 / 2, 2 / 3, 3 / 4, 3 / 5, 4 / 6]
-    )
+    ones = np.array(answer["predictive"])[0, :, 1]
+    np.testing.assert_allclose(ones, [1 / 2, 2 / 3, 3 / 4, 3 / 5, 4 / 6])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tasks.filter_design.predictor.networks import (
     encode,
     find_group,
 )
-from tasks.filter_design.predictor.rows import Spec, read_specs
+from tasks.filter_design.predictor.rows import read_specs
 from tasks.filter_design.predictor.series import TOLERANCES
 
 ABSENT = -60.0  # log of a branch that a ladder does not have
@@ -144,6 +144,7 @@ def build_masks(ladders: list[Ladder]) -> MaskRows[Floats]:
     """Return what the simulator needs of each ladder's specification."""
     dissipations = [_arrange_dissipations(ladder) for ladder in ladders]
     specs = [ladder.spec for ladder in ladders]
+    limits = [(spec.max_loss_db, spec.min_attenuation_db) for spec in specs]
     widths = [ladder.width if ladder.per_branch > 1 else 0.0 for ladder in ladders]
     steps = [2 * np.log1p(TOLERANCES[spec.series]) for spec in specs]
     return MaskRows(
@@ -151,14 +152,10 @@ def build_masks(ladders: list[Ladder]) -> MaskRows[Floats]:
         rising=_combine([rising for rising, _ in dissipations]),
         falling=_combine([falling for _, falling in dissipations]),
         points=_combine([_select_points(ladder) for ladder in ladders]),
-        limits=_combine([np.array(_list_limits(spec)) for spec in specs]),
+        limits=np.array(limits, np.float32),
         width=np.array(widths, np.float32),
         step=np.array(steps, np.float32),
     )
-
-
-def _list_limits(spec: Spec) -> list[float]:
-    return [spec.max_loss_db, spec.min_attenuation_db]
 
 
 def _list_used(ladder: Ladder) -> NDArray[np.float64]:

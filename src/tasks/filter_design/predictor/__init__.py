@@ -24,7 +24,7 @@ from .networks import Diffusion, LadderGenerator, Regression
 from .rows import check_param, read_specs
 from .strategies import MAX_BUDGET, Strategy, Textbook
 
-RANKS = ("margin", "yield")
+RANKS = ("margin", "yield", "pareto")
 MAX_DESIGNS, MAX_DRAWS = 10, 10_000
 
 
@@ -63,8 +63,9 @@ class Predictor:
     ) -> dict[str, list[Any]]:
         """Design each row within `budget` calls of the simulator (None: as in the bundle).
 
-        `designs`: how many are returned, ranked by `rank` (margin or yield), those that meet
-        the mask first. `draws`: of parts within their tolerance, for the yield; 0: no yield.
+        `designs`: how many are returned, ranked by `rank`, those that meet the mask first; by
+        `pareto` those that none other beats in margin, yield and few parts, the fewest first.
+        `draws`: of parts within their tolerance, for the yield; 0: no yield.
         Raises ValueError that names a bad row or param.
         """
         check_param("designs", designs, 1, MAX_DESIGNS)
@@ -73,8 +74,8 @@ class Predictor:
         check_param("draws", draws, 0, MAX_DRAWS)
         if not isinstance(rank, str) or rank not in RANKS:
             raise ValueError(f"rank: expected {', '.join(RANKS)}, found {rank!r:.60}")
-        if rank == "yield" and draws == 0:
-            raise ValueError("rank: yield needs draws of parts: leave out draws, or set it to 500")
+        if rank != "margin" and draws == 0:
+            raise ValueError(f"rank: {rank} needs draws of parts: leave out draws, or set 500")
         plan = DesignPlan(designs, budget, rank, draws)
         answers: dict[str, list[Any]] = {}
         with self._threads.limit(limits=1, user_api="blas"):  # products are small

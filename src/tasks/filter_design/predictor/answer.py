@@ -28,7 +28,8 @@ class DesignPlan(NamedTuple):
 
 def answer_spec(spec: Spec, strategy: "Strategy", plan: DesignPlan) -> dict[str, Any]:
     """Return the answer to one row, by the names of the signature."""
-    designs, calls = search_ladders(spec, strategy, plan.budget, max(3, plan.designs))
+    number, every_order = max(3, plan.designs), plan.rank == "pareto"
+    designs, calls = search_ladders(spec, strategy, plan.budget, number, every_order)
     ranked = rank_designs(spec, designs, plan)
     best = ranked[0]
     limit = compute_limit_db(spec, spec.order or ORDERS[spec.kind][-1])
@@ -55,11 +56,28 @@ def rank_designs(spec: Spec, designs: list[FilterDesign], plan: DesignPlan) -> l
     """Return the best designs, with their yield, in the order that the plan asks for."""
     by_margin = sorted(designs, key=lambda design: (-design.margin_db, design.calls))
     kept = by_margin[: max(plan.designs, 3 if plan.rank == "yield" else 1)]
+    if plan.rank == "pareto":
+        kept = [design for design in by_margin if design.margin_db >= 0] or kept
     if plan.draws:
         kept = [measure_yield(spec, design, plan.draws) for design in kept]
     if plan.rank == "yield":
         kept.sort(key=lambda design: (design.margin_db < 0, -design.yield_share))
+    if plan.rank == "pareto":
+        kept = sorted(drop_beaten(kept), key=lambda design: (design.order, -design.yield_share))
     return kept[: plan.designs]
+
+
+def drop_beaten(designs: list[FilterDesign]) -> list[FilterDesign]:
+    """Return the designs that none other beats: as good in each goal, and better in one.
+
+    The goals are a large margin, a large yield and few parts. Of equals, such as a ladder and its
+    mirror image, the first is returned.
+    """
+    goals = np.array([(round(one.margin_db, 6), one.yield_share, -one.order) for one in designs])
+    is_as_good = (goals[:, None] >= goals).all(axis=2)
+    is_earlier = np.triu(np.ones_like(is_as_good), 1)
+    beaten = (is_as_good & (is_earlier | ~is_as_good.T)).any(axis=0)
+    return [designs[place] for place in np.flatnonzero(~beaten).tolist()]
 
 
 def measure_yield(spec: Spec, design: FilterDesign, draws: int) -> FilterDesign:

@@ -21,12 +21,13 @@ def search_textbook(spec: Spec, budget: int) -> list[FilterDesign]:
 
 
 def search_ladders(
-    spec: Spec, strategy: "Strategy", budget: int, number: int = 3
+    spec: Spec, strategy: "Strategy", budget: int, number: int = 3, every_order: bool = False
 ) -> tuple[list[FilterDesign], int]:
     """Return the best designs, up to `number` of each topology, and the number of calls.
 
     Where the order is left out, it begins with the least that the theorem allows; an order that
-    does not meet the mask within its share of the calls leaves the rest to the next one.
+    does not meet the mask within its share of the calls leaves the rest to the next one, as all
+    do with `every_order`.
     """
     orders = list_orders(spec)
     designs: list[FilterDesign] = []
@@ -35,11 +36,12 @@ def search_ladders(
         share = calls + max(1, (budget - calls) // (len(orders) - place))
         search = Search(build_ladder(spec, order), calls)
         strategy.run(search, min(share, budget))
-        if search.has_met():
+        is_last = search.has_met() and not every_order
+        if is_last:
             search.expand(budget)
         designs += search.list_designs(number)
         calls = search.calls
-        if search.has_met() or calls >= budget:
+        if is_last or calls >= budget:
             break
     return designs, calls
 
