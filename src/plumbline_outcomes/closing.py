@@ -105,6 +105,9 @@ def close_days(
     closed: dict[str, Entry] = {}
     if days:
         with open_desk(champion.name) as desk:
+            other = find_other_log(desk.entries, folder.digest, plan) if plan else ""
+            if other:
+                raise DataError(f"{folder.shown}: {other} since a moment; run it again")
             for day in days:
                 part = rows[rows["day"] == day]
                 closed[day] = _close_day(folder, desk, champion, day, part, accepted, plan)

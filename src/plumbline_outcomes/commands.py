@@ -151,19 +151,24 @@ def begin_trial(
     params, subject = _open_champion(model)
     name = subject.champion.name
     bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
-    differ, num_rows = trial.measure_difference(
+    differ, num_rows, ahead = trial.measure_difference(
         RequestFolder(log),
         name,
         (bundle, subject.champion.bundle),
-        subject.signature.outputs[0].name,
+        subject.signature.outputs,
         datetime.now(UTC),
     )
-    plan = trial.begin_trial(name, version, differ, params, worth=worth, days=days, reason=reason)
+    asked: Any = {"worth": worth, "days": days, "reason": reason, "ahead": ahead}
+    plan = trial.begin_trial(name, version, differ, params, **asked)
     print_plain(
         f"trial {plan.number}: {name} version {version} has to be {plan.policy} than champion "
         f"{subject.champion.version} on requests until {plan.end:%Y-%m-%d}, at level "
         f"{plan.level:.4f}; on {num_rows:,} rows of the log the two differ in {differ:.1%}"
     )
+    if ahead:
+        print_plain(
+            f"the clock of a server is {ahead:.0f} s ahead: requests count from {plan.begin} on"
+        )
 
 
 def draw(

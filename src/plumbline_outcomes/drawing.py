@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.answers import is_other_decision
 from plumbline.contract.errors import DataError
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
@@ -24,7 +25,7 @@ from plumbline.drift.window import INPUT, OUTPUT
 from plumbline.process.files import write_aside
 from plumbline.sources.request_folder import RequestFolder
 from plumbline_outcomes.joining import CONFIDENCES, IDS
-from plumbline_outcomes.request_rows import LogFacts, read_requests
+from plumbline_outcomes.request_rows import LogFacts, read_outputs, read_requests
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,16 +112,17 @@ def draw_rows(
     known = [row for row in found if row["inputs"] is not None]
     given = [read_inputs(row["inputs"]) for row in known]
     splits = find_splits(subject.champion.task, params, given)
-    first = subject.signature.outputs[0].name
+    fields = subject.signature.outputs
+    first = fields[0].name
     drawn: list[dict[str, Any]] = []
     for row, inputs, split in zip(known, given, splits, strict=True):
-        outputs, other = json.loads(row["outputs"] or "{}"), json.loads(row["other"] or "{}")
+        outputs, other = (read_outputs(row[name], fields) for name in ("outputs", "other"))
         chance = sample / 2
         if split not in HELD_OUT:
             chance = find_chance(outputs, subject.doubt, sample)
         kind = UNIFORM if row["draw"] < sample / 2 else UNCERTAIN
         if drawing.differs:
-            kind, chance = DIFFERS, float(outputs.get(first) != other.get(first))
+            kind, chance = DIFFERS, float(is_other_decision(outputs, other))
         if row["draw"] < chance:
             line = {"request_id": row["request_id"], "row": row["row"]} | inputs
             if drawing.show_answers:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from plumbline.contract.answers import ROUNDING, is_same_answer, pick_decision
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import Signature
 from plumbline.tables.rows import StoredRows
 from plumbline_outcomes.outcome_rows import OutcomesFile
-from plumbline_outcomes.request_rows import digest_text
+from plumbline_outcomes.request_rows import digest_text, read_outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,6 +146,7 @@ class JoinedRows:
     ) -> None:
         self._rows = requests
         self._outputs = signature.outputs
+        self._is_text = signature.outputs[0].type == "string"
         self.kind = outcomes.kind
         requests.query("SET TimeZone = 'UTC'")
         requests.add_table("given", outcomes.read_batches())
@@ -199,7 +201,7 @@ class JoinedRows:
         """Collect the first answer of each version to each row, in the order of time.
 
         The columns are those of `build_schema`: `id` is the request's, digested with `salt`,
-        `answer` the first output as text, `score` 0 to 1, NaN without an outcome, `counts` whether
+        `answer` what users act on as text, `score` 0 to 1, NaN without an outcome, `counts` whether
         the outcome may decide, `slices` JSON. A reaction is the score of the answer that was shown.
         """
         import pyarrow as pa
@@ -212,14 +214,16 @@ class JoinedRows:
                 record["id"] = digest_text(f"{salt} {record['request_id']}")
             parts.append(pa.RecordBatch.from_pylist(records, schema))
         rows = pa.Table.from_batches(parts, schema).unify_dictionaries().to_pandas()
+        if not self._is_text:
+            rows["answer"] = _unify_rounded(rows)
         return rows.sort_values(list(ORDER), kind="stable", ignore_index=True)  # type: ignore[no-any-return]
 
     def _score(self, record: dict[str, Any], score_answer: ScoreAnswer) -> None:
-        outputs = json.loads(record["outputs"] or "{}")
+        outputs = read_outputs(record["outputs"], self._outputs)
         confidence = [outputs[name] for name in CONFIDENCES if name in outputs]
         record["day"] = record["at"].date().isoformat()
         record["answered"] = bool(outputs)
-        record["answer"] = str(outputs.get(self._outputs[0].name, ""))
+        record["answer"] = self._write_decision(outputs)
         record["confidence"] = float((*confidence, "nan")[0])
         record["score"] = float("nan")
         if record["truth"] is None or not outputs:
@@ -229,15 +233,19 @@ class JoinedRows:
         elif record["shown"]:
             record["score"] = float(record["truth"])
 
+    def _write_decision(self, outputs: Mapping[str, Any]) -> str:
+        """What users act on: the text, if it is one, else JSON."""
+        values = list(pick_decision(outputs).values())
+        if self._is_text and len(values) == 1:
+            return str(values[0])
+        return json.dumps(values)
+
     def _rate(
         self, score_answer: ScoreAnswer, outputs: dict[str, Any], record: Mapping[str, Any]
     ) -> float:
         """Score one answer from 0 to 1; DataError names a truth that the task cannot read."""
         truth = record["truth"]
         try:
-            for each in self._outputs:  # nested ones are JSON in the log
-                if each.name in outputs and not isinstance(each.type, str):
-                    outputs[each.name] = json.loads(outputs[each.name])
             score = float(score_answer(outputs, truth))
         except (ValueError, TypeError, LookupError) as error:
             raise DataError(
@@ -247,3 +255,14 @@ class JoinedRows:
         if not 0 <= score <= 1:
             raise DataError(f"score_answer gave {score}; a task returns a number from 0 to 1")
         return score
+
+
+def _unify_rounded(rows: "pd.DataFrame") -> "pd.Series":
+    """The answers, where others of a row differ by rounding alone that of the first version."""
+    answers = rows["answer"].astype(object)
+    first = answers.groupby([rows["id"], rows["row"]], sort=False).transform("first")
+    for place in answers.index[answers != first]:
+        one, other = json.loads(first[place]), json.loads(answers[place])
+        if is_same_answer(one, other, tolerance=ROUNDING):
+            answers[place] = first[place]
+    return answers.astype("category")

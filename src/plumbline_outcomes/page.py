@@ -10,6 +10,7 @@ from plumbline.reporting import html
 NUM_SHOWN = 3  # groups on the terminal
 EARLY = 0.01  # share of labels before their answers: a clock is wrong, or labels leak
 SURE = 0.001
+SOUND = 0.9  # of the rows of an hour, on which both versions of a trial are asked
 NOT_JOINED = {
     "unknown": "of no request in the log",
     "older": "older than the log (`--limit log_days` keeps it longer)",
@@ -65,6 +66,9 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
     yield "; ".join(filter(None, (trial["told"], trial.get("why"), trial.get("end"))))
+    share, hour, least = trial.get("paired", (1.0, 0, 1.0))
+    if least < SOUND:
+        yield f"  both were asked {share:.0%} of its rows, and {least:.0%} from {hour}:00 (UTC) on"
     if trial.get("as_answered") is not None:
         yield (
             f"  {trial['as_answered']:+.3f} by who answered in the end, which decides nothing: "

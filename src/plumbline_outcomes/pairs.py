@@ -186,8 +186,24 @@ def look(
         "why": why,
         "told": told,
         "as_answered": measure_as_answered(rows, plan),
+        "paired": measure_paired(rows, plan),
         "is_over": is_over,
     }
+
+
+def measure_paired(rows: "pd.DataFrame", plan: Plan) -> tuple[float, int, float]:
+    """Of which share of rows there is a pair, in which hour of UTC of the fewest, and of how many.
+
+    A full queue leaves none: a version that is slow then is judged by quiet hours.
+    """
+    within = select_rows(rows, plan)
+    within = within[within["assigned"].astype(object) != "champion"]
+    asked = within[within["bundle"].isin([plan.bundle, plan.champion])].groupby(["id", "row"])
+    is_paired = asked["bundle"].nunique() == 2
+    hours = is_paired.groupby(asked["at"].first().dt.hour).mean().sort_values()
+    for hour, share in hours.head(1).items():
+        return float(is_paired.mean()), int(str(hour)), float(share)
+    return 0.0, 0, 0.0
 
 
 def measure_as_answered(rows: "pd.DataFrame", plan: Plan) -> float | None:

@@ -3,13 +3,15 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.task import Field
 from plumbline.drift.window import INPUT, OUTPUT
 from plumbline.sources.request_folder import PREFIX, RequestFolder
 from plumbline.tables.parquet_batches import read_row_groups
@@ -109,6 +111,16 @@ def build_schema() -> "pa.Schema":
 def digest_text(text: str) -> int:
     """The first 63 bits of a SHA-256, as closed days hold them in place of a text."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
+
+
+def read_outputs(written: str | None, fields: Sequence[Field]) -> dict[str, Any]:
+    """Read the outputs of a row of `rows`; nested ones stay text where they are no JSON."""
+    outputs: dict[str, Any] = json.loads(written or "{}")
+    for each in fields:
+        if each.name in outputs and not isinstance(each.type, str):
+            with suppress(ValueError, TypeError):
+                outputs[each.name] = json.loads(outputs[each.name])
+    return outputs
 
 
 def _read_files(

@@ -5,10 +5,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from statistics import fmean
 from typing import Any
 
+from plumbline.contract.answers import is_other_decision
 from plumbline.contract.errors import AbsentVersionError, ParamsError, RegistryError
 from plumbline.contract.params import Params
+from plumbline.contract.task import Field
 from plumbline.registry.alerts import send_alert
 from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Action, Decision, Entry, read_journal
@@ -18,13 +21,13 @@ from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.sources.request_folder import RequestFolder
 from plumbline.statistics import betting
 from plumbline.statistics.power import spend_level
-from plumbline_outcomes.request_rows import LogFacts, read_requests
+from plumbline_outcomes.request_rows import LogFacts, read_outputs, read_requests
 
 LEVEL = 0.025  # chance that one version without a gain wins, of all planned against one champion
 UNKNOWN = 0.1  # the share of rows that differ, where the log has no pair yet
+WAITS_S = 60  # a row, for its file in the log
 PAIRS = """
-SELECT count(*) AS size, avg(CAST(json_extract_string(a.outputs, ?) IS DISTINCT FROM
-  json_extract_string(b.outputs, ?) AS INTEGER)) AS share
+SELECT a.outputs AS own, b.outputs AS other
 FROM rows AS a JOIN rows AS b USING (request_id, "row", "at") WHERE a.bundle = ? AND b.bundle = ?
 """
 OWN = ("version", "bundle", "number", "begin")  # of a plan, which its entry says itself
@@ -50,6 +53,7 @@ class Plan:
     slice_rows: int
     reason: str
     kind: str = "paired"
+    ahead: float = 0.0  # seconds, of a server's clock
     number: int = 0  # of the entry
     begin: datetime = datetime.max
 
@@ -76,16 +80,27 @@ class Plan:
 
 
 def measure_difference(
-    folder: RequestFolder, model: str, bundles: tuple[str, str], output: str, now: datetime
-) -> tuple[float, int]:
+    folder: RequestFolder,
+    model: str,
+    bundles: tuple[str, str],
+    fields: Sequence[Field],
+    now: datetime,
+) -> tuple[float, int, float]:
     """Measure on which share of the rows that both answered they differ, and count these rows.
 
-    No label is needed. Where there is no such row yet, the share is UNKNOWN.
+    No label is needed. Where there is no such row yet, the share is UNKNOWN. The third are the
+    seconds that a server's clock is ahead: what it has answered by `now` is earlier than a plan.
     """
     stored = read_requests(folder, model, None, LogFacts(), now)
-    path = f'$."{output}"'
-    (size, share), *_ = stored.query(PAIRS, path, path, *bundles).itertuples(index=False)
-    return (float(share) if size else UNKNOWN), int(size)
+    found = [
+        is_other_decision(read_outputs(pair["own"], fields), read_outputs(pair["other"], fields))
+        for batch in stored.read(PAIRS, *bundles)
+        for pair in batch.to_pylist()
+    ]
+    (last,) = stored.query('SELECT max(epoch("at")) AS last FROM rows')["last"]
+    ahead = last - now.timestamp()
+    share = fmean(found) if found else UNKNOWN
+    return share, len(found), ahead + WAITS_S if ahead > 0 else 0.0
 
 
 def begin_trial(
@@ -97,6 +112,7 @@ def begin_trial(
     worth: float,
     days: int,
     reason: str,
+    ahead: float = 0.0,
 ) -> Plan:
     """Write the plan of a trial against the champion of `name` into the journal.
 
@@ -134,6 +150,7 @@ def begin_trial(
             version, bundle, champion, rules.champion.policy, rules.champion.margin, worth, days,
             level, differ, params.outcomes.min_coverage, params.outcomes.sample,
             rules.max_slice_loss, rules.min_slice_rows, reason,
+            ahead=ahead,
         )  # fmt: skip
         text = json.dumps({name: value for name, value in asdict(plan).items() if name not in OWN})
         digest = hashlib.sha256(text.encode()).hexdigest()
@@ -143,9 +160,9 @@ def begin_trial(
 
 def read_plan(entry: Entry) -> Plan:
     """Read the plan in an entry `trial`."""
-    begin = datetime.fromisoformat(entry.at)
-    own = (entry.version, entry.bundle)
-    return Plan(*own, **read_facts(entry), number=entry.number, begin=begin)
+    facts = read_facts(entry)
+    begin = datetime.fromisoformat(entry.at) + timedelta(seconds=facts.get("ahead", 0.0))
+    return Plan(entry.version, entry.bundle, **facts, number=entry.number, begin=begin)
 
 
 def find_trial(name: str) -> tuple[Plan | None, str]:

@@ -82,6 +82,16 @@ def test_a_canary_that_gives_no_answer_has_a_row_and_keeps_its_side(
     assert (other["output.y"], other["ms"]) == (None, None)
 
 
+def test_a_shadow_is_also_asked_what_the_champion_fails(lines: Lines, tmp_path: Path) -> None:
+    options = ("--shadow", "3", "--log-folder", str(tmp_path))
+    with serving(lines, *options, uri=f"models:/line/{MOODY}") as server:
+        assert server.predict(REJECTS)[0] == 400
+        assert server.stop() == 0
+    ((champion, shadow),) = read_pairs(tmp_path).values()
+    assert (champion["side"], champion["output.y"]) == ("champion", None)
+    assert (shadow["side"], shadow["output.y"] is None) == ("shadow", False)
+
+
 def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) -> None:
     small, large = ("--canary", "3=20%", *KEYED), ("--canary", "3=50%", *KEYED)
     with serving(lines, *small) as server:

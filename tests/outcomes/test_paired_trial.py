@@ -1,26 +1,34 @@
 """A trial of two versions by pairs: its plan, its counts, its verdict, and what that allows."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from tests.support.outcomes import World, make_params
+from tests.support.outcomes import CHAMPION, World, make_params
 from tests.support.racing import copy_databases
 from tests.support.serving.lines import MOODY, Lines, serving
 from tests.support.serving.moody import REJECTS
 
 from plumbline.bundle import read_signature
-from plumbline.contract.errors import ParamsError, RefusedError, RegistryError
+from plumbline.contract.errors import DataError, ParamsError, RefusedError, RegistryError
 from plumbline.contract.params import Champion, Params
+from plumbline.contract.task import Field, Signature
 from plumbline.registry import journal_rules, model_versions, promotion
 from plumbline.registry.journal import Entry
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
-from plumbline_outcomes import check, pairs, trial
+from plumbline.serving import metrics
+from plumbline.serving.exchange import Exchange
+from plumbline.serving.inference_request import InferenceRequest
+from plumbline.serving.loaded_model import Answer
+from plumbline.sources.request_folder import RequestFolder
+from plumbline_outcomes import check, closing, drawing, pairs, trial
 from plumbline_outcomes.trial import Plan
 
 DAY = timedelta(days=1)
@@ -75,7 +83,7 @@ class Trial:
         self.world.trial = trial.find_trial("line")
         report = self.world.look(now=self.begin + days * DAY, **options)
         assert report["trial"]["told"] in report["lines"]
-        return dict(report["trial"])
+        return dict(report["trial"]) | {"lines": report["lines"]}
 
 
 def begin(params: Params, **options: Any) -> Plan:
@@ -200,6 +208,64 @@ def test_equal_models_win_no_more_often_than_the_level(paired: Trial) -> None:
     assert lost <= 0.02
 
 
+TEXTS = {"type": "array", "items": {"type": "string"}}
+NUMBERS = {"type": "array", "items": {"type": "double"}}
+RANKED = Signature((Field("text", "string"),), (Field("id", "string"), Field("ids", TEXTS)))
+RATED = Signature((Field("text", "string"),), (Field("y", "double"), Field("score", "double")))
+SPREAD = Signature((Field("text", "string"),), (Field("probabilities", NUMBERS),))
+
+
+@pytest.mark.parametrize(
+    ("signature", "ours", "theirs", "differs"),
+    [
+        (RANKED, {"id": "p1", "ids": ["p1", "p2"]}, {"id": "p1", "ids": ["p1", "p3"]}, 1),
+        (RANKED, {"id": "p1", "ids": ["p1", "p2"]}, {"id": "p1", "ids": ["p1", "p2"]}, 0),
+        (RATED, {"y": 0.1 + 0.2, "score": 0.9}, {"y": 0.3, "score": 0.8}, 0),
+        (RATED, {"y": 0.301, "score": 0.9}, {"y": 0.3, "score": 0.9}, 1),
+        (SPREAD, {"probabilities": [0.3, 0.7]}, {"probabilities": [0.1 + 0.2, 0.7]}, 0),
+        (SPREAD, {"probabilities": [0.4, 0.6]}, {"probabilities": [0.3, 0.7]}, 1),
+    ],
+)
+def test_all_count_the_same_rows_as_different(
+    params: Params,
+    tmp_path: Path,
+    signature: Signature,
+    ours: dict[str, Any],
+    theirs: dict[str, Any],
+    differs: int,
+) -> None:
+    """The server's metric, the share for a plan, the sheet, and the trial."""
+    bundles = (find_bundle(CHALLENGER), find_bundle("1"))
+    world, plan = World(tmp_path, params, bundle=bundles[1]), begin(params)
+    answers = []
+    for bundle, side, outputs in zip(bundles, ("shadow", "champion"), (ours, theirs), strict=True):
+        world.answer("r", side=side, bundle=bundle, at=plan.begin + DAY, shown=side == "champion")
+        kept = {key: val for key, val in world.rows[-1].items() if not key.startswith("output.")}
+        world.rows[-1] = kept | {f"output.{key}": encode(val) for key, val in outputs.items()}
+        columns = {key: [value] for key, value in outputs.items()}
+        answers.append(Answer(columns, CHAMPION, f"{side} {tmp_path.name}", 0.0))
+    Exchange(InferenceRequest({"text": ["t"]}, {}), "r").compare(*reversed(answers))
+    counted = metrics.COMPARED.labels(answers[0].variant, "differs")
+    assert counted._value.get() == differs
+    world.write_log()
+    world.tell("r", "p3")
+    labels, now = tmp_path / "labels.csv", plan.begin + 3 * DAY
+    pd.DataFrame(world.outcomes).to_csv(labels, index=False)
+    subject = replace(world.subject, signature=signature, score_answer=lambda *_: 1.0, plan=plan)
+    report = check.check_outcomes(subject, str(world.log), str(labels), params, now)
+    assert report["trial"]["differs"] == differs
+    wanted = drawing.Drawing(7, differs=True)
+    assert len(drawing.draw_rows(subject, str(world.log), params, now, wanted)[0]) == differs
+    folder = RequestFolder(str(world.log))
+    found = trial.measure_difference(folder, "line", bundles, signature.outputs, now)
+    assert found[:2] == (differs, 1)
+
+
+def encode(value: Any) -> Any:
+    """As the log has it."""
+    return json.dumps(value) if isinstance(value, list) else value
+
+
 def test_labels_that_are_missing_decide_nothing(paired: Trial) -> None:
     paired.fill(1800, won=150, lost=50)
     del paired.world.outcomes[:30]
@@ -232,6 +298,31 @@ def test_requests_before_the_plan_and_after_its_days_do_not_count(paired: Trial)
     paired.fill(0, won=50, at=paired.begin - DAY)
     paired.fill(0, won=50, at=paired.begin + 29 * DAY)
     assert paired.look(days=60)["requests"] == 105
+
+
+def test_what_a_server_whose_clock_is_ahead_answered_before_the_plan_is_before_it(
+    params: Params, tmp_path: Path
+) -> None:
+    world, now = World(tmp_path, params, bundle=find_bundle("1")), datetime.now(UTC)
+    world.answer("before", at=now + DAY / 24)
+    world.write_log()
+    told = (RequestFolder(str(world.log)), "line", ("", ""), world.subject.signature.outputs)
+    _, _, ahead = trial.measure_difference(*told, now)
+    assert begin(params, ahead=ahead).begin > now + DAY / 24
+    assert trial.measure_difference(*told, now + DAY)[2] == 0.0
+
+
+def test_an_hour_in_which_few_rows_have_a_pair_is_shown(paired: Trial) -> None:
+    noon = paired.begin.replace(hour=12) + DAY
+    paired.fill(100, won=5, at=noon)
+    paired.fill(10, at=noon.replace(hour=14))
+    assert "both were asked" not in paired.look()["lines"]
+    for number in range(10):
+        paired.world.answer(f"full{number}", at=noon.replace(hour=14))
+    found = paired.look()
+    assert found["paired"] == (115 / 125, 14, 0.5)
+    told = "both were asked 92% of its rows, and 50% from 14:00 (UTC) on"
+    assert told in found["lines"]
 
 
 def test_a_group_that_loses_keeps_a_better_one_from_winning(paired: Trial) -> None:
@@ -309,6 +400,9 @@ def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
     assert found["verdict"].startswith("cannot tell, days of another log count (journal entry")
     assert not trial.find_trial("line")[1]
     assert paired.look(record=True)["requests"] == first["requests"]
+    days = (other.world.subject.champion, pd.DataFrame({"day": []}), ["2026-01-01"], "")
+    with pytest.raises(DataError, match=r"days of another log count .* run it again"):
+        closing.close_days(RequestFolder(str(other.world.log)), *days, paired.plan)
 
 
 def test_a_trial_without_a_verdict_ends_with_its_days(paired: Trial) -> None:

@@ -21,6 +21,8 @@ class Tolerance:
 SAME_MACHINE = Tolerance(absolute=1e-5, relative=0.0, nested=True)
 # Another CPU rounds int8 in another way: scores move, what is decided from them may not.
 OTHER_MACHINE = Tolerance(absolute=0.01, relative=0.01, nested=False)
+# Two models: one may add up in another order.
+ROUNDING = Tolerance(absolute=1e-5, relative=1e-5, nested=True)
 
 
 def is_same_answer(one: Any, other: Any, *, tolerance: Tolerance) -> bool:
@@ -32,37 +34,32 @@ def is_same_answer(one: Any, other: Any, *, tolerance: Tolerance) -> bool:
         return bool(one == other)
     if isinstance(one, int | float):
         allowed = max(tolerance.absolute, tolerance.relative * abs(one))
-        is_finite = _is_number(other) and math.isfinite(one) and math.isfinite(other)
-        return is_finite and abs(one - other) <= allowed
+        is_number = isinstance(other, int | float) and not isinstance(other, bool)
+        return is_number and abs(one - other) <= allowed < math.inf
     if type(one) is not type(other) or not tolerance.nested:
         return type(one) is type(other)
-    if isinstance(one, list):
-        return len(one) == len(other) and all(
-            is_same_answer(left, right, tolerance=tolerance)
-            for left, right in zip(one, other, strict=True)
-        )
     if isinstance(one, dict):
-        return one.keys() == other.keys() and all(
-            is_same_answer(one[key], other[key], tolerance=tolerance) for key in one
-        )
-    return bool(one == other)
+        return _match(one, other, tolerance)
+    return len(one) == len(other) and all(
+        is_same_answer(left, right, tolerance=tolerance)
+        for left, right in zip(one, other, strict=True)
+    )
 
 
-def count_differing_rows(
-    ours: Mapping[str, Sequence[Any]], theirs: Mapping[str, Sequence[Any]]
-) -> int:
-    """Count the rows whose first column, the one that users act on, differs between two models.
+def pick_decision(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """What users act on in the answer to a row: its first output, and each list of texts."""
+    kept = dict([*answer.items()][:1])
+    for name, value in answer.items():
+        if isinstance(value, list) and any(isinstance(each, str) for each in value):
+            kept[name] = value
+    return kept
 
-    All rows differ where the other has no such column. Both have the same number of rows.
-    """
-    first, *_ = ours
-    if first not in theirs:
-        return len(ours[first])
-    same = [
-        is_same_answer(one, other, tolerance=OTHER_MACHINE)
-        for one, other in zip(ours[first], theirs[first], strict=True)
-    ]
-    return same.count(False)
+
+def is_other_decision(
+    one: Mapping[str, Any], other: Mapping[str, Any], tolerance: Tolerance = ROUNDING
+) -> bool:
+    """Whether the answers of two models to a row ask for different things of a user."""
+    return not _match(pick_decision(one), pick_decision(other), tolerance)
 
 
 def find_not_finite(answers: Mapping[str, Sequence[Any]]) -> dict[int, str]:
@@ -75,13 +72,15 @@ def find_not_finite(answers: Mapping[str, Sequence[Any]]) -> dict[int, str]:
     return found
 
 
+def _match(one: Mapping[str, Any], other: Mapping[str, Any], tolerance: Tolerance) -> bool:
+    return one.keys() == other.keys() and all(
+        is_same_answer(value, other[name], tolerance=tolerance) for name, value in one.items()
+    )
+
+
 def _is_finite(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, list):
         return all(map(_is_finite, value))
     return not isinstance(value, dict) or all(map(_is_finite, value.values()))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from plumbline.contract.answers import count_differing_rows
+from plumbline.contract.answers import OTHER_MACHINE, is_other_decision
 from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
@@ -43,16 +43,19 @@ class Exchange:
         return is_tried
 
     def compare(self, answer: Answer, tried: Answer) -> int | None:
-        """Count the rows on which a tried version differs, None if it gave no answer."""
-        num_rows = self.request.num_rows
-        count = metrics.COMPARED.labels
+        """Count the rows on which a tried version is far from the champion, None if it failed.
+
+        Numbers are far apart that differ by more than a hundredth; the metrics count all.
+        """
+        num_rows, count = self.request.num_rows, metrics.COMPARED.labels
         if not tried.columns:
             count(tried.variant, "failed").inc(num_rows)
             return None
-        num_differing = count_differing_rows(answer.columns, tried.columns)
+        pairs = [*zip(answer.list_rows(), tried.list_rows(), strict=True)]
+        num_differing = sum(is_other_decision(*pair) for pair in pairs)
         count(tried.variant, "differs").inc(num_differing)
         count(tried.variant, "same").inc(num_rows - num_differing)
-        return num_differing
+        return sum(is_other_decision(*pair, OTHER_MACHINE) for pair in pairs)
 
     def make_rows(self, answers: tuple[Answer, ...]) -> Iterator[list[Row]]:
         """Make what is logged of each row: a row for each answer, of which the first was shown.

@@ -30,6 +30,11 @@ class Answer:
     variant: str
     seconds: float
 
+    def list_rows(self) -> list[dict[str, Any]]:
+        """The answer to each row."""
+        rows = zip(*self.columns.values(), strict=True)
+        return [dict(zip(self.columns, row, strict=True)) for row in rows]
+
 
 class LoadedModel:
     """A version in memory that answers requests in batches. Close it when it is not needed."""

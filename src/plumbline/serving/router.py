@@ -14,9 +14,9 @@ from plumbline.contract.errors import (
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.canary import CanarySlot
-from plumbline.serving.errors import describe_error
+from plumbline.serving.errors import RequestError, describe_error
 from plumbline.serving.exchange import Exchange
-from plumbline.serving.loaded_model import Answer, LoadedModel
+from plumbline.serving.loaded_model import FULL, Answer, LoadedModel
 from plumbline.serving.request_log import RequestLog
 from plumbline.serving.settings import Settings
 
@@ -61,20 +61,24 @@ class TrafficRouter:
         """Ask the champion, or the canary if the request is assigned to it. Raises RequestError.
 
         A client that named the champion's version is answered by the champion alone. Where the
-        canary does not answer, the champion does, so that no client loses.
+        canary does not answer, the champion does, so that no client loses. A shadow is also asked
+        what the champion fails; where canary and champion fail, neither is better.
         """
         canary = None if is_version_named else self._canary.assign(exchange)
         deadline_s = self._settings.limits.deadline_s
         if canary is None:
-            answer = await self.champion.answer(exchange.request, deadline_s)
-            if self._shadow and not self._shadow.is_full:
-                self._run_in_background(self._compare_shadow(self._shadow, exchange, answer))
-            else:
-                self._log.add(exchange, answer)
+            champion = self.champion
+            try:
+                answer = await champion.answer(exchange.request, deadline_s)
+            except RequestError as error:
+                if error.status != FULL:
+                    self._add_shadow(exchange, Answer({}, champion.cached, "champion", 0.0))
+                raise
+            self._add_shadow(exchange, answer)
             return answer
         tried = await canary.try_answer(exchange.request, deadline_s / 2)
         if tried and tried.columns:
-            self._run_in_background(self._compare_canary(exchange, tried))
+            self._run_in_background(self._compare(self.champion, exchange, tried))
             return tried
         answer = await self.champion.answer(exchange.request, deadline_s / 2)
         self._log.add(exchange, answer, tried)
@@ -93,22 +97,21 @@ class TrafficRouter:
             if model:
                 await model.close()
 
-    async def _compare_shadow(
-        self, shadow: LoadedModel, exchange: Exchange, answer: Answer
-    ) -> None:
-        """Ask the shadow the same, and log both answers."""
-        tried = await shadow.try_answer(exchange.request, self._settings.limits.deadline_s)
-        self._log.add(exchange, answer, tried)
-        if tried:
-            exchange.compare(answer, tried)
+    def _add_shadow(self, exchange: Exchange, answer: Answer) -> None:
+        """Log an answer, with that of the shadow where its queue has room."""
+        if self._shadow and not self._shadow.is_full:
+            self._run_in_background(self._compare(self._shadow, exchange, answer))
+        elif answer.columns:
+            self._log.add(exchange, answer)
 
-    async def _compare_canary(self, exchange: Exchange, tried: Answer) -> None:
-        """Ask the champion what the canary answered, log both, and judge the canary."""
-        deadline_s = self._settings.limits.deadline_s
-        answer = await self.champion.try_answer(exchange.request, deadline_s)
-        self._log.add(exchange, tried, answer)
-        if answer and answer.columns:
-            self._canary.judge(exchange, answer, tried)
+    async def _compare(self, other: LoadedModel, exchange: Exchange, shown: Answer) -> None:
+        """Ask the shadow, or beside a canary the champion, the same; log both answers."""
+        found = await other.try_answer(exchange.request, self._settings.limits.deadline_s)
+        self._log.add(exchange, shown, found)
+        if found and other is not self._shadow and found.columns:
+            self._canary.judge(exchange, found, shown)
+        elif found and other is self._shadow and shown.columns:
+            exchange.compare(shown, found)
 
     async def _load_or_fall_back(self) -> LoadedModel:
         """Load what the registry names; if that cannot be opened, the one that served last.
