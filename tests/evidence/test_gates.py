@@ -538,6 +538,13 @@ def test_what_a_gate_is_there_for_fails_it_and_the_verdict(
     assert name in summarise_verdict("linear", judged)
 
 
+def test_an_equal_model_follows_where_it_may_be_no_worse(sound: Facts) -> None:
+    """All that changed may be what lies beside the model, such as a corpus."""
+    equal = replace(sound, champion=sound.winner)
+    assert ask_gate("champion", equal).status == "fail"
+    assert ask_gate("champion", replace(equal, **allow_loss(0.01))).status == "pass"
+
+
 def test_only_a_champion_that_was_not_beaten_stays_without_a_fault(sound: Facts) -> None:
     planted = replace(sound, champion=wrong(0.9))
     assert ask_gate("champion", planted).status == "fail"

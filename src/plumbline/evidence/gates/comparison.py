@@ -23,16 +23,16 @@ def check_champion(question: GateQuestion) -> Ruling:
         return Ruling("not-applicable", "there is no champion to compare with")
     if question.known.is_winner:
         return Ruling("fail", "the winner is the champion itself: its bundle is the same")
-    comparison = question.champion_comparison
+    policy, comparison = question.limits.champion.policy, question.champion_comparison
     if comparison is None:
         return Ruling("fail", "no significance is left for this test split; see the gate power")
-    if question.limits.champion.policy == "not-worse" and question.known.lag is None:
+    if policy == "not-worse" and question.known.lag is None:
         return Ruling(
             "fail",
             "the registry has no evidence of the champion by this metric, so what it lost already "
             "against former ones is not known; set evaluation.champion.policy to better",
         )
-    if np.array_equal(question.winner, champion):
+    if policy == "better" and np.array_equal(question.winner, champion):
         return Ruling("fail", "its score equals the champion's on every test example", 0.0)
     low, high = comparison.interval
     reason = (
@@ -48,7 +48,7 @@ def check_champion(question: GateQuestion) -> Ruling:
         )
     if comparison.p_value is not None:
         reason += f", exact McNemar p = {comparison.p_value:.2g}"
-    if question.limits.champion.policy == "better":
+    if policy == "better":
         reason += f"; required: more than {comparison.required:+g}"
     else:
         reason += f"; required: no less than {comparison.required:+.4g}"
