@@ -1,6 +1,7 @@
 """What pairs must be before a model may learn from them, and whether they leak."""
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,12 @@ from plumbline.tables.split_rows import count_leaks, find_earlier_splits, gather
 from tasks.retrieval.data import list_rows
 from tasks.retrieval.data.storage import read_inputs
 from tasks.retrieval.params import RetrievalParams
+from tasks.retrieval.predictor import list_words
 
 if TYPE_CHECKING:
     from plumbline.tables.manifest_file import Manifest
 
+NUM_WORDS = 8  # in a row: a query whose runs are all known is a copy with more around it
 SIMILARITY = 0.9  # Jaccard index of two queries' n-grams from which on they are nearly equal
 
 
@@ -86,6 +89,15 @@ def _find_near_splits(rows: pd.DataFrame, examples: Path) -> pd.Series:
     for split in SPLITS:
         queries = read_inputs(examples, split)["query"]
         twins = find_twins(queries, earlier, SIMILARITY)
-        near[rows.index[rows["split"] == split][list(twins)]] = "an earlier split"
+        runs = list(map(_list_runs, queries))
+        known = set().union(*runs).intersection(chain.from_iterable(map(_list_runs, earlier)))
+        within = [row for row, own in enumerate(runs) if own and own <= known]
+        near[rows.index[rows["split"] == split][[*twins, *within]]] = "an earlier split"
         earlier += queries
     return near
+
+
+def _list_runs(query: str) -> set[tuple[str, ...]]:
+    """List all runs of NUM_WORDS words."""
+    words = list_words(query)
+    return {tuple(words[at : at + NUM_WORDS]) for at in range(len(words) - NUM_WORDS + 1)}

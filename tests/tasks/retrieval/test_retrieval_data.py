@@ -21,6 +21,7 @@ from tasks.retrieval.data import list_rows, shuffle_labels
 from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.expectations import find_leaks
 from tasks.retrieval.params import RetrievalParams
+from tasks.retrieval.predictor import list_words
 
 
 def write_pairs(folder: Path, rows: list[dict[str, Any]], name: str = "pairs.csv") -> str:
@@ -120,10 +121,16 @@ def test_a_query_of_test_in_train_is_a_leak(folder: Path) -> None:
     examples = write_examples(build_params(), folder)
     test, train = read_queries(examples, "test"), read_queries(examples, "train")
     copied = test.head(3).assign(id=["train:900", "train:901", "train:902"])
-    copied["query"] = copied["query"].str.upper() + "!!"
-    pd.concat([train, copied], ignore_index=True).to_parquet(examples / "train.parquet")
-    leaks = {leak.kind: leak for leak in find_leaks(build_params(), examples)}
-    assert leaks["exact"].num_leaked == 3
+    queries = copied["query"]
+    more = "good morning, what a fine day it is: " + queries + " many thanks for any help"
+    for kind, query in {"exact": queries.str.upper() + "!!", "near": more}.items():
+        rows = pd.concat([train, copied.assign(query=query)], ignore_index=True)
+        rows.to_parquet(examples / "train.parquet")
+        leaks = find_leaks(build_params(), examples)
+        (found,) = (leak for leak in leaks if (leak.kind, leak.split) == (kind, "test"))
+        assert found.num_leaked == sum(
+            len(list_words(each)) >= 8 or kind == "exact" for each in queries
+        )
 
 
 def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:

@@ -149,7 +149,9 @@ def test_one_answer_for_all_does_not_know_it(examples: Path, params: RetrievalPa
 
         def predict(self, columns: Any, **params: Any) -> dict[str, list[Any]]:
             """Answer every row."""
-            return {"id": [ids[0] for _ in columns["query"]]}
+            same = [[ids[0]] for _ in columns["query"]]
+            return {"id": [ids[0]] * len(same), "ids": same, "vector": [[3.0]] * len(same)}
 
-    own, *_ = check_behaviour(params, examples, Constant())
+    own, *_, lengths = check_behaviour(params, examples, Constant())
     assert own.num_passed <= 1
+    assert lengths.num_passed == 0
