@@ -7,6 +7,7 @@ import pytest
 from plumbline.cli import predict
 from plumbline.contract.errors import ParamsError, PlumblineError
 from plumbline.contract.loading import load_task
+from plumbline.contract.task import Field, Signature
 
 
 def test_a_value_of_endless_nesting_is_not_valid_json() -> None:
@@ -19,3 +20,11 @@ def test_an_infinite_answer_is_refused_as_the_server_does() -> None:
     with pytest.raises(PlumblineError, match=r"^row 0: z: the model returned NaN or infinity"):
         predict._refuse_not_finite(answers, "line version 1")
     predict._refuse_not_finite({"y": [1.0, 2.0]}, "line version 1")
+
+
+def test_an_object_names_columns_where_only_one_is_required() -> None:
+    inputs = (Field("area", "double"), Field("district", "string", required=False))
+    signature = Signature(inputs=inputs, outputs=())
+    request = predict._parse_rows(signature, ['{"area": 84.0, "district": "mill"}'], {})
+    assert request.columns == {"area": [84.0], "district": ["mill"]}
+    assert predict._parse_rows(signature, ["84.0"], {}).columns["area"] == [84.0]

@@ -101,8 +101,9 @@ def _parse_rows(signature: Signature, rows: list[str], params: dict[str, Any]) -
             values = [strict.parse_json(row) for row in rows]
     except ValueError as error:
         raise ParamsError(f"a value: {error}") from None
-    inputs = {required[0].name: values} if len(required) == 1 else values
-    body = json.dumps({"inputs": inputs, "params": params}).encode()
+    if len(required) == 1 and not all(isinstance(value, dict) for value in values):
+        values = {required[0].name: values}
+    body = json.dumps({"inputs": values, "params": params}).encode()
     try:
         return parse_body(body, "application/json", signature, len(rows))
     except RequestError as error:
@@ -145,20 +146,11 @@ def _format_record(record: dict[str, Any], number: int, folder: Path | None) -> 
 
 
 def _format_cell(value: Any) -> str:
-    if _is_long(value):
+    is_long = isinstance(value, list) and len(value) > MAX_NUMBERS  # for a person to read
+    if is_long and all(isinstance(number, int | float) for number in value):
         return f"{len(value)} numbers from {value[0]:.6g} to {value[-1]:.6g}"
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        items = []
-        for item in value:
-            items.append(" ".join(map(_format_cell, item.values())))
-        return ", ".join(items)
+        return ", ".join(" ".join(map(_format_cell, item.values())) for item in value)
     return str(value)
-
-
-def _is_long(value: Any) -> bool:
-    """Whether it is a list of more numbers than a person reads."""
-    if not isinstance(value, list) or len(value) <= MAX_NUMBERS:
-        return False
-    return all(isinstance(number, int | float) for number in value)
