@@ -9,6 +9,8 @@ from tests.support.own_tasks import forget_own_tasks
 from plumbline.contract.errors import ParamsError
 from plumbline.contract.loading import load_task
 from plumbline.contract.task_packages import find_task_folder, find_task_package, list_tasks
+from plumbline.init.repository_files import ensure_task_folder
+from plumbline.process.files import digest_path
 
 TASK = "TASK = {name!r}\n"
 
@@ -16,7 +18,8 @@ TASK = "TASK = {name!r}\n"
 @pytest.fixture
 def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     forget_own_tasks(monkeypatch)
-    monkeypatch.delitem(sys.modules, "acme", raising=False)
+    for name in ("acme", "acme.halving", "acme.halving.task"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     return folder
 
 
@@ -34,15 +37,42 @@ def test_a_task_in_the_repository_is_found(repository: Path) -> None:
     assert {"text_classification", "tripling"} <= set(list_tasks())
 
 
-def test_an_installed_task_is_found_by_its_entry_point(repository: Path) -> None:
+@pytest.fixture
+def installed(repository: Path) -> Path:
+    """The code of the task `half`, which an installed package has."""
     write_task(repository / "site/acme/halving")
     about = repository / "site/acme-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[plumbline.tasks]\nhalf = acme.halving\n")
     sys.path.append(str(repository / "site"))
+    return repository / "site/acme/halving"
+
+
+def test_an_installed_task_is_found_by_its_entry_point(installed: Path) -> None:
     assert load_task("half") == "halving"
     assert "half" in list_tasks()
+
+
+def test_stages_see_other_code_of_an_installed_task(installed: Path, repository: Path) -> None:
+    folder = repository / "src/tasks/half"
+    folder.parent.mkdir(parents=True)
+    ensure_task_folder("half")
+    first = digest_path(folder)
+    ensure_task_folder("half")
+    assert digest_path(folder) == first
+    (installed / "grid.yaml").touch()
+    ensure_task_folder("half")
+    assert digest_path(folder) != first
+
+
+def test_a_task_of_the_repository_gets_no_file(repository: Path) -> None:
+    write_task(repository / "src/tasks/tripling")
+    (repository / "src/tasks/text_classification").mkdir()
+    for task in ("tripling", "text_classification"):
+        before = digest_path(repository / "src/tasks" / task)
+        ensure_task_folder(task)
+        assert digest_path(repository / "src/tasks" / task) == before
 
 
 def test_two_tasks_of_one_name_are_refused(repository: Path) -> None:

@@ -149,6 +149,10 @@ def test_recipes_and_pages_are_those_of_the_wheel(
     for name in ("task.py", "data/ingestion.py", "faults/params.yaml"):
         path = Path("src/tasks/signal_extraction", name)
         assert (router / path).read_bytes() == (ROOT / path).read_bytes()
+    own = router / "src/tasks/text_classification/my_model.py"
+    own.touch()
+    assert "now the recipe quick" in call("recipe", "quick", "--use")
+    assert own.exists()
     (router / "recipes").mkdir()
     (router / "recipes/mine.yaml").write_text("# My own.\n")
     assert "mine                       My own." in call("recipe")

@@ -42,8 +42,12 @@ def run_pipeline(
         _submit()
         return
     from plumbline import pipeline_run
+    from plumbline.contract import layout
+    from plumbline.contract.loading import load_params
+    from plumbline.init.repository_files import ensure_task_folder
     from plumbline.pipeline_run.reproduction import RunRequest
 
+    ensure_task_folder(load_params(layout.PARAMS).task)
     code = pipeline_run.run(RunRequest(tuple(stages or ()), pull, force, single_item))
     if code:
         sys.exit(code)

@@ -2,8 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from keyword import iskeyword
 from pathlib import Path
@@ -52,13 +51,16 @@ def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
     survey = inspect_file(request.data, request.text, request.labels, request.separator)
     if request.test is not None:
         inspect_file(request.test, survey.text, survey.labels, survey.separator or "")
-    with _write_beside(folder) as aside, TemporaryDirectory() as scratch:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    beside = leftovers.make_aside_folder(folder.parent, folder.name)
+    with beside as aside, TemporaryDirectory() as scratch:
         answers = _collect_answers(request, survey)
         proposal = render_repository(aside, answers, write_wheel(Path(scratch)))
         (aside / RAW).mkdir(exist_ok=True)
         for path, copy in _name_copies(request).items():
             shutil.copyfile(path, aside / copy)
         _commit(aside)
+        aside.replace(folder)
     return survey, proposal.reasons
 
 
@@ -78,15 +80,6 @@ def _check_task(name: str) -> None:
         )
     if find_task_package(name) is not None:
         raise ParamsError(f"--with-task {name}: a task of plumbline has this name; choose another")
-
-
-@contextmanager
-def _write_beside(folder: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `folder` if the block succeeds."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with leftovers.make_aside_folder(folder.parent, folder.name) as aside:
-        yield aside
-        aside.replace(folder)
 
 
 def _name_model(folder: str) -> str:

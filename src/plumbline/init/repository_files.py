@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from plumbline.contract.errors import PlumblineError
-from plumbline.process.files import publish
+from plumbline.contract.task_packages import BUILT_IN, OWN, find_task_folder, find_task_package
+from plumbline.process.files import digest_path, list_files, publish, write_json
 from plumbline.process.leftovers import make_aside_folder
 
 CARRIED = Path(__file__).parent / "repository"  # in a wheel: setup.py
@@ -38,13 +39,14 @@ def find_recipes() -> dict[str, Path]:
 
 
 def copy_task(task: str) -> None:
-    """Write plumbline's src/tasks/TASK where a repository by `plumbline init` lacks it.
+    """Write plumbline's src/tasks/TASK where a repository by `plumbline init` has no file of it.
 
     It is the user's from then on, as a task of their own.
     """
     root, folder = find_root(), TASKS / task
     carried = [path for path in list_carried(root) if path.is_relative_to(folder)]
-    if not carried or not TASKS.is_dir() or (folder / "task.py").exists():
+    kept = [path for path in list_files([folder]) if path.name != "README.md"]
+    if not carried or not TASKS.is_dir() or kept:
         return
     with make_aside_folder(TASKS, task) as aside:
         for path in carried:
@@ -55,12 +57,16 @@ def copy_task(task: str) -> None:
 
 
 def ensure_task_folder(task: str) -> None:
-    """Write src/tasks/TASK where the task is an installed one: stages depend on that folder."""
-    if TASKS.is_dir() and not (TASKS / task).exists():
-        page = find_root() / TASKS / "text_classification/README.md"
-        text = page.read_text(encoding="utf-8").replace("text_classification", task, 1)
-        (TASKS / task).mkdir()
-        (TASKS / task / page.name).write_text(text, encoding="utf-8")
+    """Write src/tasks/TASK where the task is an installed one: stages depend on that folder.
+
+    It says what the code of an installed package is: another version runs the stages again.
+    """
+    package, code = find_task_package(task), find_task_folder(task)
+    if code is None or package in (f"{OWN}.{task}", f"{BUILT_IN}.{task}") or not TASKS.is_dir():
+        return
+    files = {path.relative_to(code).as_posix(): digest_path(path) for path in list_files([code])}
+    (TASKS / task).mkdir(exist_ok=True)
+    write_json(TASKS / task / "installed.json", files)
 
 
 def is_checkout() -> bool:
