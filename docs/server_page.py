@@ -16,6 +16,8 @@ VERSIONS = "/versions/{version}"
 ROUTES = {
     "POST /invocations": "MLflow's `inputs`, `instances`, `dataframe_split`, `dataframe_records` "
     "and `params`, or CSV",
+    "POST /v1/embeddings": "vectors, as by OpenAI's clients, and errors in their form; of "
+    "[retrieval](../tasks/retrieval.md), and of models with its outputs and parameters",
     "POST /v2/models/{name}/infer": "Open Inference Protocol v2",
     "GET /v2": "what the server can",
     "GET /v2/models/{name}": "inputs and outputs of the model",

@@ -88,6 +88,12 @@ def test_the_server_ranks_as_evaluation(ran: Checkout, told: list[list[str]]) ->
         (row,) = found["predictions"]
         assert row["ids"] == told[0][:2]
         assert len(row["texts"]) == 2
+        vector = post(inputs={"query": asked[:1]}, params={"vectors": True})[1]["predictions"][0]
+        body = json.dumps({"model": "help-search", "input": asked[:2], "passages": True})
+        headers = {"content_type": "application/json"}
+        embedded = json.loads(server.ask("POST", "/v1/embeddings", body, **headers)[2])
+        assert embedded["data"][0]["embedding"] == pytest.approx(vector["vector"])
+        assert embedded["usage"]["prompt_tokens"] > vector["tokens"] > 2
         status, found = post(inputs={"query": [" "]})
         assert status == 400
         assert "query: empty" in found["message"]

@@ -17,6 +17,7 @@ from uvicorn.config import STARTUP_FAILURE
 from plumbline.contract.errors import PlumblineError, RegistryError
 from plumbline.contract.extensions import load_extensions
 from plumbline.serving import open_inference
+from plumbline.serving.embeddings import encode_embeddings, parse_embeddings_body
 from plumbline.serving.errors import RequestError
 from plumbline.serving.exchange import Exchange
 from plumbline.serving.guards import REQUEST_ID, AccessRules, GuardMiddleware
@@ -27,6 +28,7 @@ from plumbline.serving.metrics import LATENCY, render_metrics
 from plumbline.serving.request_body import parse_body
 from plumbline.serving.request_log import RequestLog
 from plumbline.serving.responses import (
+    EMBEDDINGS,
     ERROR_STATUSES,
     ErrorBody,
     handle_error,
@@ -84,6 +86,7 @@ def create_app(settings: Settings) -> FastAPI:
     add_health_routes(app, router)
     _add_state_routes(app, router)
     _add_invocations_route(app, router, settings)
+    _add_embeddings_route(app, router, settings)
     _add_model_routes(app, router)
     _add_infer_route(app, router, settings)
     app.add_middleware(GuardMiddleware, access=AccessRules(settings), router=router)
@@ -158,6 +161,15 @@ def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settin
         rows = zip(*answer.columns.values(), strict=True)
         records = [dict(zip(names, row, strict=True)) for row in rows]
         return make_answer_response({"predictions": records}, answer)
+
+
+def _add_embeddings_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
+    @app.post(EMBEDDINGS, name="embeddings", openapi_extra=OBJECT)
+    async def answer_embeddings(request: Request) -> Response:
+        raw = await read_body(request, settings.limits)
+        parsed, as_base64 = parse_embeddings_body(raw, router.champion, settings.limits.max_rows)
+        answer = await _answer(request, router, parsed)
+        return make_answer_response(encode_embeddings(answer, as_base64=as_base64), answer)
 
 
 def _add_model_routes(app: FastAPI, router: TrafficRouter) -> None:

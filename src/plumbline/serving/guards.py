@@ -96,6 +96,6 @@ class GuardMiddleware:
             if passed["method"] == "POST" and self._router.champion.is_full:
                 raise OverloadedError
         except RequestError as error:
-            await make_error_response(error)(passed, receive, send_counted)
+            await make_error_response(error, passed["path"])(passed, receive, send_counted)
         else:
             await self._app(passed, receive, send_counted)

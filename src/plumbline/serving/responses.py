@@ -16,6 +16,8 @@ from plumbline.serving.strict_json import encode_json
 
 ERROR_CODES = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 ERROR_STATUSES = (400, 401, 403, 404, 405, 408, 413, 415, 421, 429, 500, 503, 504)
+EMBEDDINGS = "/v1/embeddings"  # whose clients want another form of errors
+SERVERS_FAULT = 500  # this status and those above it
 RETRY = {"retry-after": "1"}
 MORE_HEADERS = {401: {"www-authenticate": "Bearer"}, 429: RETRY, 503: RETRY}
 
@@ -73,13 +75,18 @@ def make_answer_response(value: Any, answer: Answer) -> Response:
     return response
 
 
-def make_error_response(error: RequestError) -> Response:
-    """Return the error as a client gets it."""
-    content = ErrorBody(error_code=error.code, message=error.message, error=error.message)
+def make_error_response(error: RequestError, path: str) -> Response:
+    """Return the error as a client of `path` gets it."""
+    content: dict[str, Any] = {"error_code": error.code, "message": error.message}
+    content["error"] = error.message
+    if path == EMBEDDINGS:
+        kind = "server_error" if error.status >= SERVERS_FAULT else "invalid_request_error"
+        about = {"message": error.message, "type": kind, "param": None, "code": error.code}
+        content = {"error": about}
     headers = dict(MORE_HEADERS.get(error.status, {}))
     if error.code == "BODY_TIMEOUT":
         headers["connection"] = "close"  # the rest of the request may still come
-    return Response(content.model_dump_json(), error.status, headers, "application/json")
+    return Response(encode_json(content), error.status, headers, "application/json")
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
@@ -87,15 +94,16 @@ async def handle_error(request: Request, error: Exception) -> Response:
 
     uvicorn logs the traceback of the last.
     """
+    path = request.url.path
     match error:
         case RequestError():
-            return make_error_response(error)
+            return make_error_response(error, path)
         case HTTPException():
             code = ERROR_CODES.get(error.status_code, "BAD_REQUEST")
             message = "no such route or method; see /openapi.json"
-            response = make_error_response(RequestError(error.status_code, code, message))
+            response = make_error_response(RequestError(error.status_code, code, message), path)
             response.headers.update(error.headers or {})
             return response
     return make_error_response(
-        RequestError(500, "INTERNAL", "internal server error; see the server's log")
+        RequestError(500, "INTERNAL", "internal server error; see the server's log"), path
     )

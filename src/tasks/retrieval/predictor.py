@@ -75,22 +75,27 @@ class Predictor:
         top_k: int = 10,
         texts: bool = False,
         vectors: bool = False,
+        passages: bool = False,
     ) -> dict[str, list[Any]]:
         """Answer every row of `columns["query"]` with the ids of the `top_k` best passages.
 
-        `scores` are cosines, BM25 or sums of reciprocal ranks. A search by words alone answers with
-        passages that have one of them, so that it may answer with none: then `id` is empty. A
-        query gets the same answer alone and together with others. Raises ValueError that names a
-        bad row.
+        `vectors` asks for those of the queries, and how many tokens were read; `passages` encodes
+        the texts as passages are. `scores` are cosines, BM25 or sums of reciprocal ranks. A search
+        by words alone answers with passages that have one of them, so that it may answer with none:
+        then `id` is empty. A query gets the same answer alone and together with others. Raises
+        ValueError that names a bad row.
         """
-        _check_params(top_k, texts, vectors)
+        _check_params(top_k, texts=texts, vectors=vectors, passages=passages)
         if "query" not in columns:
             found = ", ".join(map(repr, columns)) or "no columns"
             raise ValueError(f"no column 'query'; found {found}")
         queries = [_check_query(row, query) for row, query in enumerate(columns["query"])]
         queries = [query[: self._max_chars] for query in queries]
-        encoded: Any = None if self._encoder is None else self._encoder.encode_queries(queries)
-        names = ("id", "ids", "scores", "texts", "vector")
+        encoded: Any = None
+        if self._encoder is not None:
+            encode = self._encoder.encode_passages if passages else self._encoder.encode_queries
+            encoded = encode(queries)
+        names = ("id", "ids", "scores", "texts", "vector", "tokens")
         answers: dict[str, list[Any]] = {name: [] for name in names}
         for row, query in enumerate(queries):
             scores = self._score_passages(query, None if encoded is None else encoded[row])
@@ -104,6 +109,7 @@ class Predictor:
             answers["texts"].append([self.texts[place] for place in best] if texts else [])
             has_vector = vectors and encoded is not None
             answers["vector"].append(encoded[row].tolist() if has_vector else [])
+            answers["tokens"].append(self._encoder.count_tokens(query) if has_vector else 0)
         return answers
 
     def search_corpus(self, corpus: Mapping[str, list[str]]) -> "Predictor":
@@ -178,6 +184,10 @@ class GraphEncoder:
         """Return the unit vectors of passages, [passages, D], float32."""
         return self._encode(self._prefixes[1], passages)
 
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text without prefix, as far as they are read."""
+        return len(self._tokenizer.encode(text).ids)
+
     def _encode(self, prefix: str, texts: Sequence[str]) -> np.ndarray:
         encodings = self._tokenizer.encode_batch_fast([prefix + text for text in texts])
         return np.concatenate(list(self._threads.map(self._run, encodings)))
@@ -217,10 +227,10 @@ def _invert_ranks(scores: np.ndarray) -> np.ndarray:
     return inverse
 
 
-def _check_params(top_k: Any, texts: Any, vectors: Any) -> None:
+def _check_params(top_k: Any, **switches: Any) -> None:
     if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP:
         raise ValueError(f"top_k: expected a whole number from 1 to {MAX_TOP}, found {top_k!r}")
-    for name, value in (("texts", texts), ("vectors", vectors)):
+    for name, value in switches.items():
         if not isinstance(value, bool):
             raise ValueError(f"{name}: expected true or false, found {value!r}")  # noqa: TRY004 (one error type)
 

@@ -21,11 +21,13 @@ TASK = Task[RetrievalParams](
             # Empty unless they are asked for.
             Field("texts", TEXTS),
             Field("vector", NUMBERS),
+            Field("tokens", "long"),
         ),
         params=(
             Param("top_k", "long", 10),
             Param("texts", "boolean", False),
             Param("vectors", "boolean", False),
+            Param("passages", "boolean", False),
         ),
     ),
     example={"query": ["how do I get my money back"]},

@@ -26,6 +26,14 @@ class FixedEncoder:
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / lengths).astype(np.float32)
 
+    def encode_passages(self, passages: list[str]) -> np.ndarray:
+        """Return one vector for each passage: that of the digits in reverse."""
+        return self.encode_queries([passage[::-1] for passage in passages])
+
+    def count_tokens(self, text: str) -> int:
+        """Return the number of letters."""
+        return len(text)
+
 
 def by_words(**params: Any) -> Predictor:
     return Predictor(CORPUS, LexicalIndex(TEXTS, 1.2, 0.75), None, None, 4000, **params)
@@ -76,8 +84,11 @@ def test_texts_and_vectors_are_given_on_request() -> None:
     found = ask(by_vectors(), "1990", top_k=1, texts=True, vectors=True)
     assert found["texts"] == ["a parcel that is late"]
     assert np.linalg.norm(found["vector"]) == pytest.approx(1)
+    assert found["tokens"] == 4
+    reverse = ask(by_vectors(), "0991", vectors=True, passages=True)
+    assert reverse["vector"] == found["vector"]
     plain = ask(by_vectors(), "1990")
-    assert (plain["texts"], plain["vector"]) == ([], [])
+    assert (plain["texts"], plain["vector"], plain["tokens"]) == ([], [], 0)
     assert ask(by_words(), "parcel", vectors=True)["vector"] == []
 
 
