@@ -48,7 +48,7 @@ class Predictor:
         self.num_bytes = path.stat().st_size
         self.num_symbols: int = config["num_symbols"]
         self.max_history: int = config["max_history"]
-        self._model = build_model(config, load_file(path))
+        self._model: Model = KINDS[config["kind"]](config, load_file(path))
         self._threads = ThreadpoolController()
 
     def predict(
@@ -185,14 +185,11 @@ class Transformer:
         return apply_linear(self._weights, name + "out", mixed)
 
 
-def build_model(config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> Model:
-    """Return the model that `config` names."""
-    kinds: dict[str, type[Rule | CountNetwork | Transformer]] = {
-        "rule": Rule,
-        "counts": CountNetwork,
-        "transformer": Transformer,
-    }
-    return kinds[config["kind"]](config, weights)
+KINDS: dict[str, type[Rule | CountNetwork | Transformer]] = {
+    "rule": Rule,
+    "counts": CountNetwork,
+    "transformer": Transformer,
+}
 
 
 def estimate_epistemic(

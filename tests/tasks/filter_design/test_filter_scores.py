@@ -11,7 +11,7 @@ from tests.support.questions import Facts, ask_gate
 from tests.support.small_filters import KINDS, build_params, build_specification
 from tests.support.task_examples import write_examples
 
-from plumbline.contract.records import Bound, Scores
+from plumbline.contract.records import Bound, Candidate, Scores
 from plumbline.contract.task import Columns
 from plumbline.evidence import gates
 from tasks.filter_design.data.specifications import list_columns
@@ -23,6 +23,7 @@ from tasks.filter_design.scoring import (
     check_answers,
     check_behaviour,
     compute_bound,
+    draw_figures,
     score,
 )
 from tasks.filter_design.scoring.judgement import judge_specifications
@@ -95,6 +96,10 @@ def test_the_textbook_is_scored_by_the_oracle(examples: Path, honest: Scores) ->
     assert scores.metrics["met_of_possible"] > 0.5
     shares = scores.tables["by_budget"]["met"].to_numpy()
     assert shares[-1] > shares[0]
+    goals = scores.tables["goals"]
+    assert (goals["margin_db"] >= 0).all()
+    figures = draw_figures(build_params(), [Candidate("textbook", scores, scores, None, {}, 1)])
+    assert [figure.name for figure in figures] == ["budgets", "goals"]
 
 
 def test_baselines_have_the_budget_of_the_candidates(examples: Path) -> None:

@@ -63,17 +63,12 @@ def test_a_long_history_is_answered_from_its_end(predictor: Any) -> None:
     assert whole["symbols_used"] == [23]
 
 
-def test_an_empty_history_has_the_prior_for_an_answer(laplace: Any) -> None:
-    answer = laplace.predict({"sequence": [[]]}, all_positions=True)
-    assert answer["probabilities"] == [[0.5, 0.5]]
-    assert answer["predictive"] == [[[0.5, 0.5]]]
-    assert answer["symbols_used"] == [0]
-
-
-def test_the_rule_of_laplace(laplace: Any) -> None:
-    answer = laplace.predict({"sequence": [[1, 1, 0, 1]]}, all_positions=True)
-    ones = np.array(answer["predictive"])[0, :, 1]
+def test_the_rule_of_laplace_begins_with_the_prior(laplace: Any) -> None:
+    answer = laplace.predict({"sequence": [[1, 1, 0, 1], []]}, all_positions=True)
+    ones = np.array(answer["predictive"][0])[:, 1]
     np.testing.assert_allclose(ones, [1 / 2, 2 / 3, 3 / 4, 3 / 5, 4 / 6])
+    assert answer["probabilities"][1] == answer["predictive"][1][0] == [0.5, 0.5]
+    assert answer["symbols_used"] == [4, 0]
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,8 @@ def load(folder: Path | str, form: str | None = None) -> "Predictor":
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     path = folder / "model.safetensors"
     weights = load_file(path) if path.exists() else {}
-    predictor = Predictor(build_strategy(config, weights), form, int(config["calls"]))
+    strategy = STRATEGIES[config["kind"]](config, weights)
+    predictor = Predictor(strategy, form, int(config["calls"]))
     if path.exists():
         predictor.num_bytes = path.stat().st_size
     return predictor
@@ -98,8 +99,3 @@ STRATEGIES: dict[str, Callable[[Mapping[str, Any], Mapping[str, np.ndarray]], St
     "gan": LadderGenerator,
     "regression": Regression,
 }
-
-
-def build_strategy(config: Mapping[str, Any], weights: Mapping[str, np.ndarray]) -> Strategy:
-    """Return the strategy that `config` names."""
-    return STRATEGIES[config["kind"]](config, weights)
