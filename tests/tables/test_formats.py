@@ -109,6 +109,12 @@ def test_a_fault_is_named_with_its_place(
     assert message in read_refused(raw, folder, name)
 
 
+def test_a_column_whose_name_is_fixed_is_to_be_renamed(folder: Path) -> None:
+    (folder / "a.csv").write_text("aera,label\n1,a\n")
+    with pytest.raises(DataError, match=r"is it 'aera'\? then call it 'area'"):
+        read_source("a.csv", (WantedColumn("area", "", remedy="add the column"),))
+
+
 def test_names_of_columns_that_come_again_are_no_row(folder: Path) -> None:
     result = read_bytes(CSV + CSV + CSV, folder)
     assert result.values == ROWS * 3

@@ -60,6 +60,8 @@ def _suggest_remedy(column: WantedColumn, unused: list[str]) -> str:
     if candidate and column.is_one_of:
         place = f"{format_value(candidate)} in place of {format_value(column.name)}"
         return f"  is it {candidate!r}? then write {place} in {column.key}"
+    if candidate and not column.key:
+        return f"  is it {candidate!r}? then call it {column.name!r}"
     if candidate:
         return f"  is it {candidate!r}? then set {column.key}: {format_value(candidate)}"
     return f"  {column.remedy or f'set {column.key} to the column that holds it'}"
@@ -81,7 +83,4 @@ def _guess_column(column: WantedColumn, unused: list[str]) -> str | None:
     similar = difflib.get_close_matches(wanted, list(by_folded), n=1, cutoff=0.6)
     if similar:
         return by_folded[similar[0]]
-    for other in unused:
-        if other.strip().casefold() in column.synonyms:
-            return other
-    return None
+    return next((other for other in unused if other.strip().casefold() in column.synonyms), None)

@@ -21,7 +21,7 @@ class WantedColumn:
     """A column that the task reads, and what helps a person when the source lacks it."""
 
     name: str
-    key: str  # the key in params.yaml that names it
+    key: str  # the key in params.yaml that names it; empty: its name is fixed
     synonyms: tuple[str, ...] = ()  # what other data sets call it, in lower case
     remedy: str | None = None  # None: set the key to the right column
     may_be_list: bool = False  # a cell may hold a list, which is read as JSON

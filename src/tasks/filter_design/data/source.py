@@ -15,7 +15,7 @@ REMEDY = "add the column; see `plumbline docs filter_design`"
 
 def read_source(data: FilterData, notices: list[str]) -> list[Specification]:
     """Return the specifications of the source, each once; DataError names the row that is wrong."""
-    wanted = tuple(WantedColumn(name, "data.source", (), REMEDY) for name in COLUMNS)
+    wanted = tuple(WantedColumn(name, "", (), REMEDY) for name in COLUMNS)
     request = ReadRequest(wanted, refuse_encoding=True, notices=notices)
     specifications: dict[str, Specification] = {}
     num_rows = 0
