@@ -155,3 +155,21 @@ def test_one_answer_for_all_does_not_know_it(examples: Path, params: RetrievalPa
     own, *_, lengths = check_behaviour(params, examples, Constant())
     assert own.num_passed <= 1
     assert lengths.num_passed == 0
+
+
+def test_a_list_begins_with_the_answer_that_is_given_alone(
+    examples: Path, params: RetrievalParams
+) -> None:
+    search = build_baselines(params, examples)["bm25"]
+
+    class WorstFirst:
+        forms = ("fp32",)
+
+        def predict(self, columns: Any, **params: Any) -> dict[str, list[Any]]:
+            """Answer every row."""
+            answers = search.predict(columns, **params)
+            answers["ids"] = [ids[::-1] for ids in answers["ids"]]
+            return answers | {"id": [ids[0] if ids else "" for ids in answers["ids"]]}
+
+    _, upper_case, *_ = check_behaviour(params, examples, WorstFirst())
+    assert upper_case.num_passed < upper_case.num_cases / 2

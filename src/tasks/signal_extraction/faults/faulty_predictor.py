@@ -4,23 +4,16 @@ Like every predictor it imports nothing of plumbline.
 """
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 
-def wrap(sound: Any, config: Mapping[str, Any]) -> "FaultyExtractor":
+def wrap(sound: Any, config: Mapping[str, Any]) -> SimpleNamespace:
     """Return a predictor that answers as `sound` does, of signals backwards in time."""
-    return FaultyExtractor(sound)
 
-
-class FaultyExtractor:
-    """Asks the sound predictor about signals backwards in time."""
-
-    def __init__(self, sound: Any) -> None:
-        self.forms = sound.forms
-        self._sound = sound
-
-    def predict(self, columns: Mapping[str, Sequence[Any]], **params: Any) -> dict[str, list[Any]]:
-        """Answer every row."""
+    def predict(columns: Mapping[str, Sequence[Any]], **params: Any) -> dict[str, list[Any]]:
         backwards = {**columns, "signal": [list(signal)[::-1] for signal in columns["signal"]]}
-        answers: dict[str, list[Any]] = self._sound.predict(backwards, **params)
+        answers: dict[str, list[Any]] = sound.predict(backwards, **params)
         return answers | {"component": [row[::-1] for row in answers["component"]]}
+
+    return SimpleNamespace(forms=sound.forms, predict=predict)
