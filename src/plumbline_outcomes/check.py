@@ -1,6 +1,6 @@
 """One look at the outcomes of a model: join, score, verdict; with `record`, days are closed."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from plumbline.drift import decision, window
 from plumbline.drift.statistical_tests import LABEL, classify_column
 from plumbline.registry import promotion
 from plumbline.registry.alerts import send_alert
-from plumbline.registry.journal import Entry
+from plumbline.registry.journal import Entry, read_journal
 from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.run_files import read_evidence
@@ -24,7 +24,7 @@ from plumbline_outcomes import closing, drawing, live_score, pairs, trial
 from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
 from plumbline_outcomes.live_score import LiveVerdict
 from plumbline_outcomes.outcome_rows import open_outcomes
-from plumbline_outcomes.request_rows import LogFacts, digest_text, read_requests
+from plumbline_outcomes.request_rows import LogFacts, read_requests
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,7 @@ class Subject:
     doubt: float = 0.0
     plan: trial.Plan | None = None  # of the last trial, and how that ended
     end: str = ""
+    history: Sequence[Entry] = ()  # of its model, oldest first
 
 
 def open_subject(address: str, params: Params) -> Subject:
@@ -59,6 +60,8 @@ def open_subject(address: str, params: Params) -> Subject:
     reference = window.load_reference(version).rows
     labels = reference[LABEL].dropna().astype(str)
     signature = bundle.read_signature(champion.folder)
+    with read_journal() as book:
+        history = book.read_entries(version.name)
     has_sets = "labels" in [each.name for each in signature.outputs]
     if has_sets or classify_column(labels) != "category":
         labels = labels[:0]
@@ -71,6 +74,7 @@ def open_subject(address: str, params: Params) -> Subject:
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
         drawing.measure_doubt(reference),
         *trial.find_trial(version.name),
+        history,
     )
 
 
@@ -91,42 +95,40 @@ def check_outcomes(
     worse, training is requested in the journal. `accepted` says why days with missing files may be
     closed. DataError says what is wrong with the files.
     """
+    import pandas as pd
+
     name, folder = subject.champion.name, RequestFolder(log)
-    history: list[Entry] = []
-    if record:
-        history = promotion.read_history(name)
+    history = promotion.read_history(name) if record else subject.history
     closed = closing.list_closed(history, folder.digest)
     if subject.plan and not subject.end:
         other = closing.find_other_log(history, folder.digest, subject.plan)
         subject = replace(subject, end=other)
     facts, since = LogFacts(), None
     if closed:
-        since = date.fromisoformat(max(closed)) + timedelta(days=1)
         facts.first = datetime.combine(date.fromisoformat(min(closed)), time(), UTC)
+        if record:
+            since = date.fromisoformat(max(closed)) + timedelta(days=1)
     joined = join(subject, folder, outcomes, label, since, facts, now)
-    kept = set(closing.read_closed(folder, closed)["id"])
-    strangers = [digest_text(f"{name} {known}") for known in joined.list_unknown_ids()]
-    num_closed = sum(known in kept for known in strangers)
-    joined.refuse_strangers(num_closed)
+    kept = closing.read_closed(folder, closed)
+    num_late, num_answers = joined.count_closed(name, kept["id"])
+    joined.refuse_strangers(num_late)
     claim, classes = subject.claim, subject.classes
     if joined.kind == "value":  # the evidence says nothing of reactions
         claim, classes = None, frozenset()
         if record:
             raise DataError(f"{outcomes}: reactions decide nothing; --record needs labels")
     truths = joined.list_truths()
-    new_classes = find_new_classes(truths, classes)
-    rows = joined.collect(subject.score_answer, name)
-    if not (rows["score"] > 0).any():
-        _refuse_other_names(truths, classes)
+    rows = joined.collect(subject.score_answer)
+    new_classes = find_new_classes(truths, classes, is_right=bool((rows["score"] > 0).any()))
     why_open = ""
     if record:
-        rows = rows[~rows["id"].isin(kept)]  # a retry after its day was closed is the same unit
-        rows = rows[rows["day"].astype(str) > max(closed, default="")]  # and what comes too late
+        rows = rows[~rows["id"].isin(kept["id"])]  # a retry after its day is the same unit
         mature = params.outcomes.mature_days
         days, why_open = closing.list_due(rows, facts, mature, now, accepted)
         plan = None if subject.end else subject.plan
-        closed |= closing.close_days(folder, subject.champion, rows, days, accepted, plan)
-        rows = closing.read_closed(folder, closed)
+        new = closing.close_days(folder, subject.champion, rows, days, accepted, plan)
+        rows = pd.concat([kept, closing.read_closed(folder, new)], ignore_index=True)
+        closed |= new
     on_trial = _look_at_trial(subject, rows, closed if record else None, params, now, why_open)
     if joined.kind == "value":  # a reaction belongs to the answer that was shown alone
         rows = rows[rows["shown"]]
@@ -142,18 +144,20 @@ def check_outcomes(
         "claim": claim,
         "versions": list(scores.values()),
         "champion": scores.get(subject.champion.bundle),
-        "closed": list(closed),
-        "late": num_closed,
+        "closed": list(closed) if record else [],
+        "late": num_late,
+        "late_answers": num_answers,
         "open": why_open,
         "new_classes": new_classes,
         "trial": on_trial,
     }
+    title = f"{name} version {subject.champion.version}"
     if report["champion"] is None:
         age = params.outcomes.mature_days
         reason = "it answered no row of this log"
         if record:
             reason = f"no day with its answers is older than outcomes.mature_days ({age}) yet"
-        return report | {"verdict": "too few rows", "reason": _name(subject, reason)}
+        return report | {"verdict": "too few rows", "reason": f"{title}: {reason}"}
     own = marked[subject.champion.bundle]
     verdict, reason = live_score.judge(report["champion"], own, claim, params)
     if record and verdict == "worse":
@@ -161,7 +165,7 @@ def check_outcomes(
         verdict, reason = _request_training(subject.champion, last, history, reason, params, now)
     return report | {
         "verdict": verdict,
-        "reason": _name(subject, reason),
+        "reason": f"{title}: {reason}",
         "slices": live_score.list_slices(own, params),
         "coverage": live_score.list_coverage(own),
         "delay": live_score.measure_delay(own),
@@ -216,26 +220,26 @@ def join(
     given = open_outcomes(outcomes, labels, ignored)
     name = subject.champion.name
     requests = read_requests(folder, name, since, facts, now, with_inputs=with_inputs)
-    return JoinedRows(requests, given, facts.first, subject.signature)
+    return JoinedRows(requests, given, facts.first, subject.signature, subject.classes)
 
 
-def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
-    """List truths that are none of `classes`; DataError where blanks or case alone differ."""
-    folded = {name.strip().casefold(): name for name in sorted(classes)}
+def find_new_classes(
+    truths: list[str], classes: frozenset[str], *, is_right: bool = True
+) -> list[str]:
+    """List truths that are none of `classes`; DataError where blanks or case alone differ.
+
+    Likewise for several of which none is a class, unless an answer `is_right`.
+    """
+    folded = {_fold(name): name for name in sorted(classes)}
     new = [truth for truth in truths if classes and truth not in classes]
-    meant = {truth: folded.get(truth.strip().casefold()) for truth in new}
+    meant = {truth: folded.get(_fold(truth)) for truth in new}
     pairs = [f"{truth!r:.60} for {name!r:.60}" for truth, name in meant.items() if name]
     if pairs:
         raise DataError(
             f"{len(pairs):,} labels are not written as the classes of the model are: "
             f"{', '.join(pairs[:5])}; write the class in the outcomes"
         )
-    return new
-
-
-def _refuse_other_names(truths: list[str], classes: frozenset[str]) -> None:
-    """DataError, where no answer was right, for several labels of which none is a class."""
-    if len(truths) > 1 and classes and classes.isdisjoint(truths):
+    if not is_right and len(new) == len(truths) > 1:
         given, known = (
             ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
         )
@@ -243,12 +247,17 @@ def _refuse_other_names(truths: list[str], classes: frozenset[str]) -> None:
             f"none of the {len(truths):,} labels is a class of the model, such as {given}; its "
             f"classes are such as {known}; is it the right column (--label)?"
         )
+    return new
+
+
+def _fold(name: str) -> str:
+    return name.strip().casefold().removesuffix(".0")
 
 
 def _request_training(
     champion: CachedVersion,
     last: Entry,
-    history: list[Entry],
+    history: Sequence[Entry],
     reason: str,
     params: Params,
     now: datetime,
@@ -263,7 +272,3 @@ def _request_training(
     entry = promotion.record_finding(champion.name, "retrain", *subject, f"outcomes: {reason}")
     send_alert(entry, "worse")
     return "worse", f"{reason}; training requested, journal entry {entry.number}"
-
-
-def _name(subject: Subject, reason: str) -> str:
-    return f"{subject.champion.name} version {subject.champion.version}: {reason}"

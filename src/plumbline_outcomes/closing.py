@@ -9,17 +9,18 @@ import io
 import json
 from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
-from plumbline.registry.desk import Desk, open_desk
+from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes.joining import TEXTS, build_schema
 from plumbline_outcomes.pairs import count_pairs
-from plumbline_outcomes.request_rows import LogFacts, digest_text
+from plumbline_outcomes.request_rows import LogFacts
 from plumbline_outcomes.trial import Plan
 
 if TYPE_CHECKING:
@@ -100,57 +101,46 @@ def close_days(
 ) -> dict[str, Entry]:
     """Keep the rows of each of `days` beside the log, and return the journal's entries on them.
 
-    Counts for the trial `plan` are in them.
+    Counts for the trial `plan` are in them. What somebody closed meanwhile stays, and a file that a
+    killed run left is the one.
     """
-    closed: dict[str, Entry] = {}
-    if days:
-        with open_desk(champion.name) as desk:
-            other = find_other_log(desk.entries, folder.digest, plan) if plan else ""
-            if other:
-                raise DataError(f"{folder.shown}: {other} since a moment; run it again")
-            for day in days:
-                part = rows[rows["day"] == day]
-                closed[day] = _close_day(folder, desk, champion, day, part, accepted, plan)
-    return closed
+    import pandas as pd
+
+    if not days:
+        return {}
+    with open_desk(champion.name) as desk:
+        other = find_other_log(desk.entries, folder.digest, plan) if plan else ""
+        if other:
+            raise DataError(f"{folder.shown}: {other} since a moment; run it again")
+        known = list_closed(desk.entries, folder.digest)
+        for day in days:
+            if day in known:
+                continue
+            name = name_file(champion.name, day)
+            content = _read_file(folder, name)
+            if content is None:
+                content = _encode(rows[rows["day"] == day])
+                folder.write(partial(str, name), content)
+            kept = pd.read_parquet(io.BytesIO(content))
+            facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
+            if plan:
+                facts["pairs"] = count_pairs(kept, plan)
+            if accepted:
+                facts["accepted"] = accepted
+            told = f"{len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"
+            text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
+            digest, by = (
+                hashlib.sha256(content).hexdigest(),
+                (champion.version, "", champion.bundle),
+            )
+            reason = f"{day}: {told} {text}"
+            known[day] = desk.note(Decision(champion.name, "outcomes", *by, digest, reason))
+    return {day: known[day] for day in days}
 
 
 def name_file(model: str, day: str) -> str:
     """Name the file of a closed day: several models may have one log."""
     return f"{CLOSED}{model}-{day}{SUFFIX}"
-
-
-def _close_day(
-    folder: RequestFolder,
-    desk: Desk,
-    champion: CachedVersion,
-    day: str,
-    rows: "pd.DataFrame",
-    accepted: str,
-    plan: Plan | None,
-) -> Entry:
-    """Close a day under the journal's lock; a file that a killed run left there is the one."""
-    import pandas as pd
-
-    known = list_closed(desk.entries, folder.digest).get(day)
-    if known:
-        return known
-    name = name_file(champion.name, day)
-    content = _read_file(folder, name)
-    if content is None:
-        content = _encode(rows)
-        folder.write(lambda: name, content)
-    digest = hashlib.sha256(content).hexdigest()
-    kept = pd.read_parquet(io.BytesIO(content))
-    facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
-    if plan:
-        facts["pairs"] = count_pairs(kept, plan)
-    if accepted:
-        facts["accepted"] = accepted
-    told = f"{day}: {len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"
-    reason = f"{told} {json.dumps(facts, separators=(',', ':'), ensure_ascii=False)}"
-    return desk.note(
-        Decision(champion.name, "outcomes", champion.version, "", champion.bundle, digest, reason)
-    )
 
 
 def _count(rows: "pd.DataFrame") -> dict[str, Any]:
@@ -169,8 +159,8 @@ def _count(rows: "pd.DataFrame") -> dict[str, Any]:
 def _encode(rows: "pd.DataFrame") -> bytes:
     """Encode rows as Parquet, without texts; equal rows give equal bytes."""
     content = io.BytesIO()
-    digests = rows["answer"].map(lambda answer: str(digest_text(answer))).astype("category")
-    kept = rows.assign(answer=digests)
+    answers = rows["answer"].map(lambda text: hashlib.sha256(text.encode()).hexdigest()[:16])
+    kept = rows.assign(answer=answers)
     for name in TEXTS:  # neither the order of the log nor other days show
         kept[name] = kept[name].astype("str").astype("category")
     kept.to_parquet(content, index=False)

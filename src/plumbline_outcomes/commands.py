@@ -234,13 +234,11 @@ def export(
 
     Rows that chance drew may be in any split; rows that somebody chose are for train alone.
     """
-    from plumbline.registry import promotion
     from plumbline.sources.request_folder import RequestFolder
     from plumbline_outcomes import closing, exporting
 
     params, subject = _open_champion(model)
-    history = promotion.read_history(subject.champion.name)
-    closed = closing.list_closed(history, RequestFolder(log).digest)
+    closed = closing.list_closed(subject.history, RequestFolder(log).digest)
     counts = exporting.export_rows(
         subject,
         log,

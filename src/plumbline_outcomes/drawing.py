@@ -21,7 +21,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.drift.statistical_tests import LABEL
-from plumbline.drift.window import INPUT, OUTPUT
+from plumbline.drift.window import OUTPUT
 from plumbline.process.files import write_aside
 from plumbline.sources.request_folder import RequestFolder
 from plumbline_outcomes.joining import CONFIDENCES, IDS
@@ -87,11 +87,6 @@ def find_splits(task: str, params: Params, inputs: list[dict[str, Any]]) -> list
     return splits
 
 
-def read_inputs(given: str) -> dict[str, Any]:
-    """The inputs of a row as the log has them, by their names in the signature."""
-    return {name.removeprefix(INPUT): value for name, value in json.loads(given).items()}
-
-
 def draw_rows(
     subject: "Subject", log: str, params: Params, now: datetime, drawing: Drawing
 ) -> tuple["pd.DataFrame", list[str]]:
@@ -102,7 +97,6 @@ def draw_rows(
     start, facts = end - timedelta(days=drawing.days), LogFacts()
     name, folder = subject.champion.name, RequestFolder(log)
     rows = read_requests(folder, name, start.date(), facts, now, with_inputs=True)
-    rows.query("SET TimeZone = 'UTC'")
     rows.query(f"CREATE TABLE ids AS {IDS}")
     sample = params.outcomes.sample
     most = find_chance({CONFIDENCES[0]: 0.5}, subject.doubt, sample)
@@ -110,7 +104,7 @@ def draw_rows(
     for batch in rows.read(ANSWERED, start, end, drawing.differs, 1.0 if drawing.differs else most):
         found += batch.to_pylist()
     known = [row for row in found if row["inputs"] is not None]
-    given = [read_inputs(row["inputs"]) for row in known]
+    given = [json.loads(row["inputs"]) for row in known]
     splits = find_splits(subject.champion.task, params, given)
     fields = subject.signature.outputs
     first = fields[0].name

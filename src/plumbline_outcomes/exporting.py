@@ -80,10 +80,10 @@ def export_rows(
     joined.refuse_strangers()
     check.find_new_classes(joined.list_truths(), subject.classes)
     half, least = params.outcomes.sample / 2, params.outcomes.min_coverage
-    batches = joined.read(LABELLED, MIN_WHOLE, half, least, half, least)
+    batches = joined.rows.read(LABELLED, MIN_WHOLE, half, least, half, least)
     found = [row for batch in batches for row in batch.to_pylist()]
     _refuse_early(found)
-    inputs = [drawing.read_inputs(row["inputs"] or "{}") for row in found]
+    inputs = [json.loads(row["inputs"] or "{}") for row in found]
     split = data.get("split", {})
     others = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
     counts: Counter[str] = Counter()
@@ -112,11 +112,7 @@ def export_rows(
             groups: dict[str, Any] = json.loads(row["slices"] or "{}")
             written = others | groups | origin | (known or {}) | own
             files[f"{start}{row['day']}{SUFFIX}"].append(written)
-    told = {
-        (row["request_id"], row["number"])
-        for batch in joined.read(TOLD)
-        for row in batch.to_pylist()
-    }
+    told = set(joined.rows.query(TOLD).itertuples(index=False, name=None))
     _merge(RequestFolder(target), files, told)
     return dict(counts)
 

@@ -6,7 +6,8 @@ id is ambiguous.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from plumbline.contract.errors import DataError
 from plumbline.contract.task import Signature
 from plumbline.tables.rows import StoredRows
 from plumbline_outcomes.outcome_rows import OutcomesFile
-from plumbline_outcomes.request_rows import digest_text, read_outputs
+from plumbline_outcomes.request_rows import read_outputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +29,6 @@ ScoreAnswer = Callable[[Mapping[str, Any], Any], float]
 TEXTS = ("day", "bundle", "version", "side", "assigned", "key", "answer", "source", "slices")
 NUMBERS = ("draw", "share", "confidence", "score")
 FLAGS = ("shown", "answered", "counts")
-ORDER = ("at", "id", "row", "side")
 
 PROBLEMS = """
 SELECT place, CASE
@@ -47,14 +47,17 @@ SELECT place, CASE
     THEN 'value: expected a number from 0 to 1' END AS problem
 FROM given WHERE problem IS NOT NULL LIMIT 1
 """
-OUTCOMES = """
+# A table of numbers writes the class 1 as 1.0 where a label is missing.
+OUTCOMES = r"""
 SELECT trim(request_id) AS request_id, CAST(nullif("row", '') AS INTEGER) AS "row",
-  nullif(truth, '') AS truth, TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
+  if(whole IN classes AND truth NOT IN classes, whole, nullif(truth, '')) AS truth,
+  TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
   coalesce(nullif(lower(source), ''), 'human') AS source,
   coalesce(lower(withdrawn) IN ('1', '1.0', 'true', 'yes'), false) AS withdrawn,
   coalesce(lower(source), '') <> 'model'
     AND coalesce(lower(saw_answer) NOT IN ('1', '1.0', 'true', 'yes'), true) AS counts
-FROM given
+FROM (SELECT *, regexp_replace(truth, '^(-?\d+)\.0+$', '\1') AS whole, ?::VARCHAR[] AS classes
+  FROM given)
 WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', '1.0', 'true', 'yes'))
 """
 # One for each id and row: the last one of a source is a correction, all others contradict it. What
@@ -66,7 +69,8 @@ SELECT request_id, coalesce("row", 0) AS number, bool_or("row" IS NULL) AS unnum
   coalesce(max("at") FILTER (counts), max("at")) AS labelled_at,
   coalesce(min(source) FILTER (counts), min(source)) AS source,
   bool_or(counts) AS counts,
-  coalesce(bool_or(withdrawn) FILTER (counts), bool_or(withdrawn)) AS withdrawn,
+  arg_max(withdrawn, (counts, coalesce("at", to_timestamp(if(withdrawn, 1e12, 0))), withdrawn))
+    AS withdrawn,
   coalesce(min(truth) FILTER (counts) <> max(truth) FILTER (counts) AND (
     count("at") FILTER (counts) < count(*) FILTER (counts)
     OR min(source) FILTER (counts) <> max(source) FILTER (counts)
@@ -90,15 +94,22 @@ SELECT labels.*,
 FROM labels LEFT JOIN ids USING (request_id)
 """
 FIRST = """
-SELECT arg_min("#row", ("at", outputs IS NULL, side)) AS "#row"
+SELECT arg_min(rowid, ("at", outputs IS NULL, side)) AS place
 FROM rows ANTI JOIN (SELECT request_id FROM ids WHERE ambiguous) USING (request_id)
 GROUP BY request_id, "row", bundle
 """
+# Of `build_schema` all but the score, and what it takes to compute that.
 ANSWERS = """
-SELECT rows.*, truth, labelled_at, source, coalesce(counts, false) AS counts, slices
-FROM rows SEMI JOIN first USING ("#row")
-LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
+SELECT rows.* EXCLUDE (request_id, inputs, outputs, content), strftime("at", '%Y-%m-%d') AS day,
+  labelled_at, source, slices, coalesce(counts, false) AS counts, outputs IS NOT NULL AS answered,
+  coalesce(outputs ->> ?, '') AS answer, if(?, outputs, NULL) AS outputs,
+  TRY_CAST(coalesce(outputs ->> '$.score', outputs ->> '$.confidence') AS DOUBLE) AS confidence,
+  if(truth IS NOT NULL AND outputs IS NOT NULL, {'request_id': rows.request_id, 'truth': truth,
+    'shown': shown, 'outputs': outputs}, NULL) AS scored
+FROM rows LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
   ON rows.request_id = found.request_id AND rows."row" = number
+WHERE rows.rowid IN (SELECT place FROM first)
+ORDER BY "at", id, rows."row", side
 """
 STATUSES = """
 SELECT status, count(*) AS size, list(DISTINCT request_id ORDER BY request_id)[:?] AS ids
@@ -108,6 +119,12 @@ COUNTS = """
 SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM outcomes) AS empty,
   (SELECT count(*) FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE ambiguous)
      USING (request_id)) AS ambiguous
+"""
+
+LATE = """
+SELECT (SELECT count(*) FROM found WHERE status = 'unknown'
+    AND digest(? || ' ' || request_id) IN (SELECT id FROM closed)) AS outcomes,
+  (SELECT count(*) FROM past ANTI JOIN closed USING (id)) AS answers
 """
 
 
@@ -120,7 +137,6 @@ def build_schema() -> "pa.Schema":
         {
             "id": pa.int64(),
             "row": pa.int32(),
-            "content": pa.int64(),
             "at": time,
             "labelled_at": time,
         }
@@ -133,8 +149,8 @@ def build_schema() -> "pa.Schema":
 class JoinedRows:
     """The answers of a log, each with its outcome where there is one.
 
-    `statuses` has, for each thing that outcomes were found to be, `count` and a few `ids`.
-    DataError names a row of the outcomes that is not valid.
+    `rows` has the tables; `statuses` has, for each thing that outcomes were found to be, `count`
+    and a few `ids`. DataError names a row of the outcomes that is not valid.
     """
 
     def __init__(
@@ -143,17 +159,20 @@ class JoinedRows:
         outcomes: OutcomesFile,
         first: datetime | None,
         signature: Signature,
+        classes: Collection[str],
     ) -> None:
-        self._rows = requests
+        self.rows = requests
         self._outputs = signature.outputs
         self._is_text = signature.outputs[0].type == "string"
+        types = json.dumps([each.type for each in signature.outputs])
+        self._is_plain = self._is_text and '"items": {"type": "string"' not in types
         self.kind = outcomes.kind
-        requests.query("SET TimeZone = 'UTC'")
         requests.add_table("given", outcomes.read_batches())
         for place, problem in requests.query(PROBLEMS, self.kind).itertuples(index=False):
             raise DataError(f"{place}: {problem}")
-        for table, sql in (("outcomes", OUTCOMES), ("labels", LABELS), ("ids", IDS)):
-            requests.query(f"CREATE TABLE {table} AS {sql}")
+        requests.query(f"CREATE TABLE outcomes AS {OUTCOMES}", sorted(classes))
+        requests.query(f"CREATE TABLE labels AS {LABELS}")
+        requests.query(f"CREATE TABLE ids AS {IDS}")
         requests.query(f"CREATE TABLE found AS {FOUND}", first)
         requests.query(f"CREATE TABLE first AS {FIRST}")
         found: Any = requests.query(STATUSES, NUM_NAMED)
@@ -174,7 +193,7 @@ class JoinedRows:
         total = sum(counts.values()) - counts.get("older", 0) - num_closed
         if total and num_unknown > MAX_UNKNOWN * total:
             named = ", ".join(self.statuses["unknown"]["ids"])
-            own = self._rows.query("SELECT request_id FROM rows ORDER BY request_id LIMIT 1")
+            own = self.rows.query("SELECT request_id FROM rows ORDER BY request_id LIMIT 1")
             known = "".join(f"; one of the log is {name!r:.60}" for name in own["request_id"])
             raise DataError(
                 f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
@@ -183,59 +202,60 @@ class JoinedRows:
                 "each minute, and with --limit log_share not all requests)"
             )
 
-    def read(self, sql: str, *values: Any) -> "Iterator[pa.RecordBatch]":
-        """Yield what a query of the tables says, a few rows at a time."""
-        return self._rows.read(sql, *values)
-
     def list_truths(self) -> list[str]:
         """List the different truths of what is joined."""
         query = "SELECT DISTINCT truth FROM found WHERE status = 'joined' ORDER BY truth"
-        return list(self._rows.query(query)["truth"])
+        return list(self.rows.query(query)["truth"])
 
-    def list_unknown_ids(self) -> list[str]:
-        """List the ids that the log does not know, as often as rows of theirs have an outcome."""
-        query = "SELECT request_id FROM found WHERE status = 'unknown'"
-        return list(self._rows.query(query)["request_id"])
+    def count_closed(self, model: str, ids: "pd.Series") -> tuple[int, int]:
+        """Count what comes too late for the closed days with these `ids`: outcomes, and answers.
 
-    def collect(self, score_answer: ScoreAnswer, salt: str) -> "pd.DataFrame":
+        Such outcomes are of no request that was read, such answers are not in these days.
+        """
+        import pyarrow as pa
+
+        closed = pa.RecordBatch.from_pydict({"id": pa.array(ids.unique(), pa.int64())})
+        self.rows.add_table("closed", [closed])
+        counts: Any = self.rows.query(LATE, model)
+        return int(counts.iloc[0, 0]), int(counts.iloc[0, 1])
+
+    def collect(self, score_answer: ScoreAnswer) -> "pd.DataFrame":
         """Collect the first answer of each version to each row, in the order of time.
 
-        The columns are those of `build_schema`: `id` is the request's, digested with `salt`,
-        `answer` what users act on as text, `score` 0 to 1, NaN without an outcome, `counts` whether
-        the outcome may decide, `slices` JSON. A reaction is the score of the answer that was shown.
+        The columns are those of `build_schema`: `id` is the request's, digested, `answer` what
+        users act on as text, `score` 0 to 1, NaN without an outcome, `counts` whether the outcome
+        may decide, `slices` JSON. A reaction is the score of the answer that was shown. Nothing can
+        be asked afterwards.
         """
         import pyarrow as pa
 
         schema, parts = build_schema(), []
-        for batch in self._rows.read(ANSWERS):
-            records = batch.to_pylist()
-            for record in records:
-                self._score(record, score_answer)
-                record["id"] = digest_text(f"{salt} {record['request_id']}")
-            parts.append(pa.RecordBatch.from_pylist(records, schema))
-        rows = pa.Table.from_batches(parts, schema).unify_dictionaries().to_pandas()
+        path = f'$."{self._outputs[0].name}"'
+        for batch in self.rows.read(ANSWERS, path, not self._is_plain):
+            scores = [self._score(each, score_answer) for each in batch["scored"].to_pylist()]
+            part = pa.Table.from_batches([batch]).append_column("score", [pa.array(scores)])
+            if not self._is_plain:
+                texts = [self._write_decision(each) for each in batch["outputs"].to_pylist()]
+                part = part.drop_columns("answer").append_column("answer", [pa.array(texts)])
+            parts.append(part.select(schema.names).cast(schema))
+        table = pa.concat_tables(parts or [schema.empty_table()]).unify_dictionaries()
+        del parts, self.rows  # its memory is needed
+        rows: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
         if not self._is_text:
             rows["answer"] = _unify_rounded(rows)
-        return rows.sort_values(list(ORDER), kind="stable", ignore_index=True)  # type: ignore[no-any-return]
+        return rows
 
-    def _score(self, record: dict[str, Any], score_answer: ScoreAnswer) -> None:
-        outputs = read_outputs(record["outputs"], self._outputs)
-        confidence = [outputs[name] for name in CONFIDENCES if name in outputs]
-        record["day"] = record["at"].date().isoformat()
-        record["answered"] = bool(outputs)
-        record["answer"] = self._write_decision(outputs)
-        record["confidence"] = float((*confidence, "nan")[0])
-        record["score"] = float("nan")
-        if record["truth"] is None or not outputs:
-            return
+    def _score(self, record: dict[str, Any] | None, score_answer: ScoreAnswer) -> float:
+        if record is None:
+            return math.nan
         if self.kind == "label":
-            record["score"] = self._rate(score_answer, outputs, record)
-        elif record["shown"]:
-            record["score"] = float(record["truth"])
+            outputs = read_outputs(record["outputs"], self._outputs)
+            return self._rate(score_answer, outputs, record)
+        return float(record["truth"]) if record["shown"] else math.nan
 
-    def _write_decision(self, outputs: Mapping[str, Any]) -> str:
+    def _write_decision(self, written: str | None) -> str:
         """What users act on: the text, if it is one, else JSON."""
-        values = list(pick_decision(outputs).values())
+        values = list(pick_decision(read_outputs(written, self._outputs)).values())
         if self._is_text and len(values) == 1:
             return str(values[0])
         return json.dumps(values)

@@ -22,7 +22,6 @@ EXIT_CODES: dict[LiveVerdict, int] = {
 }  # fmt: skip
 EXCESS = 0.05  # above the limit: an error of this size is noticed soonest
 MAX_GROUPS = 50  # of answers, to be listed
-DAY_S = 86_400
 MIN_WHOLE = 10  # rows of a day that may be labelled as a whole
 PLACES = 9  # of a score that is counted
 
@@ -51,7 +50,7 @@ def mark_deciding(rows: "pd.DataFrame", params: Params) -> "pd.DataFrame":
     somebody may have labelled its one error.
     """
     limits = params.outcomes
-    rows = rows[rows["answered"]].copy()
+    rows = rows[rows["answered"]]
     rows["labelled"] = rows["score"].notna() & rows["counts"]
     days = rows.groupby("day")["labelled"]
     rows["whole"] = days.transform("mean") >= limits.min_coverage
@@ -186,7 +185,7 @@ def measure_delay(rows: "pd.DataFrame") -> dict[str, float] | None:
     import pandas as pd
 
     waits = pd.to_datetime(rows["labelled_at"], utc=True) - rows["at"]
-    days = waits.dropna().dt.total_seconds() / DAY_S
+    days = waits.dropna().dt.total_seconds() / 86_400
     if days.empty:
         return None
     return {

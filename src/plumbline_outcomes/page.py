@@ -49,6 +49,7 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
     new_classes = ", ".join(map(repr, report["new_classes"][:5]))
     for size, text in (
         (report["late"], "outcomes of days that are closed, which change no decision"),
+        (report["late_answers"], "answers of days that were closed before they came: left out"),
         (report["empty"], "rows without a label"),
         (new_classes, "are labels that no test row has: their answers count as wrong"),
         (log["ambiguous"], "rows of the log whose id has several inputs, left out"),

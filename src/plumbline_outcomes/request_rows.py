@@ -1,9 +1,8 @@
 """The rows of a log of requests, in a database that can join them: memory does not grow with it."""
 
-import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta
@@ -23,6 +22,24 @@ if TYPE_CHECKING:
 WRITER = b"plumbline"  # the key in a file's metadata
 OLD = ("request_id", "at", "model", "version", "side")  # what every log has
 JOINED = ("row", "bundle", "shown", "draw")  # and what it takes to join one
+# The first 63 bits of a SHA-256, as closed days have it in place of a text.
+DIGEST = """
+CREATE MACRO digest(written) AS (CAST('0x' || left(sha256(written), 16) AS UBIGINT) >> 1)::BIGINT
+"""
+# A row is known by its `content`: its inputs, whether a file has them as 1 or 1.0. Where --redact
+# dropped them it is the time: nothing shows that two answers have equal inputs.
+ROWS = r"""
+SELECT * EXCLUDE given REPLACE (CASE WHEN ? THEN given END AS inputs,
+    nullif(json_merge_patch('{}', to_json(outputs))::VARCHAR, '{}') AS outputs),
+  digest(? || ' ' || request_id) AS id,
+  digest(coalesce(regexp_replace(given, '":(-?\d+)\.0([,}])', '":\1\2', 'g'), "at"::VARCHAR))
+    AS content
+FROM (SELECT *, nullif(json_merge_patch('{}', to_json(inputs))::VARCHAR, '{}') AS given FROM batch)
+"""
+PAST = """
+CREATE TABLE past AS SELECT id FROM rows WHERE "at" < ?
+GROUP BY id, "row" HAVING count(DISTINCT content) = 1
+"""
 
 
 @dataclass
@@ -30,7 +47,6 @@ class LogFacts:
     """What a log says of itself, filled while its rows are read."""
 
     num_files: int = 0
-    num_rows: int = 0
     num_old: int = 0  # files of a version of plumbline that wrote no row numbers
     num_ahead: int = 0  # rows from after now, by the clock of a server
     first: datetime | None = None
@@ -55,7 +71,6 @@ class LogFacts:
         """What the report says of the log."""
         return {
             "files": self.num_files,
-            "rows": self.num_rows,
             "old": self.num_old,
             "ahead": self.num_ahead,
             "lost": dict(self.lost),
@@ -74,43 +89,29 @@ def read_requests(
 ) -> StoredRows:
     """Read the rows of `model` into the table `rows`: one for each answer of each version.
 
-    `since`: only days from this one on. `with_inputs`: the column `inputs` has them, as JSON, or
-    null where --redact dropped them; else it is null in all rows. DataError names a file that is
-    not of such a log.
+    `since`: only days from this one on; `past` has the ids of rows that came later and are older.
+    `inputs` and `outputs` are JSON without nulls, or null; `with_inputs`: else all inputs are null.
+    DataError names a file that is not of such a log.
     """
     names = folder.list_log()
     if since is not None:  # a name says when its file was written, which is after its requests
         before = since - timedelta(days=1)  # shows what is missing between it and `since`
         names = [name for name in names if name >= f"{PREFIX}{before:%Y%m%d}"]
-    stored = StoredRows(_read_files(folder, names, model, facts, now, with_inputs))
-    if since is not None:
-        stored.query('DELETE FROM rows WHERE "at" < ?', datetime.combine(since, time(), UTC))
+    stored = StoredRows(())
+    stored.query("SET TimeZone = 'UTC'")
+    stored.query(DIGEST)
+    stored.add_table("rows", _read_files(folder, names, model, facts), ROWS, with_inputs, model)
+    ahead = stored.query('SELECT count(*) AS size FROM rows WHERE "at" > ?', now)
+    facts.num_ahead = int(ahead["size"][0])
+    start = datetime.combine(since or date.min, time(), UTC)
+    stored.query(PAST, start)
+    stored.query('DELETE FROM rows WHERE "at" < ?', start)
     if facts.num_old == len(names) > 0:
         raise DataError(
             f"{folder.shown}: an earlier version of plumbline wrote it, without numbers of rows; "
             "only what is answered from now on can be joined"
         )
     return stored
-
-
-def build_schema() -> "pa.Schema":
-    """The columns of the table `rows`."""
-    import pyarrow as pa
-
-    text, number = pa.string(), pa.float64()
-    return pa.schema(
-        {
-            "request_id": text, "row": pa.int32(), "at": pa.timestamp("us", "UTC"),
-            "bundle": text, "version": text, "side": text, "shown": pa.bool_(),
-            "draw": number, "assigned": text, "share": number, "key": text,
-            "content": pa.int64(), "outputs": text, "inputs": text,
-        }
-    )  # fmt: skip
-
-
-def digest_text(text: str) -> int:
-    """The first 63 bits of a SHA-256, as closed days hold them in place of a text."""
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) >> 1
 
 
 def read_outputs(written: str | None, fields: Sequence[Field]) -> dict[str, Any]:
@@ -124,26 +125,15 @@ def read_outputs(written: str | None, fields: Sequence[Field]) -> dict[str, Any]
 
 
 def _read_files(
-    folder: RequestFolder,
-    names: list[str],
-    model: str,
-    facts: LogFacts,
-    now: datetime,
-    with_inputs: bool,
+    folder: RequestFolder, names: list[str], model: str, facts: LogFacts
 ) -> Iterator["pa.RecordBatch"]:
     import pyarrow as pa
 
-    schema = build_schema()
-    yield pa.RecordBatch.from_pylist([], schema)
+    yield _select_columns(pa.RecordBatch.from_pydict({}))
     for name in names:
         try:
-            for rows in _read_file(folder, name, model, facts):
-                facts.num_rows += len(rows)
-                facts.num_ahead += sum(row["at"] > now for row in rows)
-                if not with_inputs:
-                    rows = [row | {"inputs": None} for row in rows]
-                yield pa.RecordBatch.from_pylist(rows, schema)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            yield from _read_file(folder, name, model, facts)
+        except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
             raise DataError(
                 f"{folder.shown}/{name}: not a log of requests ({error}); move it out of the folder"
             ) from None
@@ -152,11 +142,12 @@ def _read_files(
 
 def _read_file(
     folder: RequestFolder, name: str, model: str, facts: LogFacts
-) -> Iterator[list[dict[str, Any]]]:
+) -> Iterator["pa.RecordBatch"]:
     """Yield the rows of a file, none of one that was written without their numbers."""
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    times = []
+    times: list[datetime] = []
     with folder.open(name) as file:
         about = pq.read_schema(file)
         file.seek(0)
@@ -167,32 +158,37 @@ def _read_file(
             facts.num_old += 1
             return
         for batch in read_row_groups(file):
-            rows = batch.to_pylist()
-            times += [row["at"] for row in rows]
-            yield [_build_row(row) for row in rows if row["model"] == model]
+            rows = _select_columns(batch)
+            if len(rows):
+                times += pc.min_max(rows["at"]).as_py().values()
+            yield rows.filter(pc.equal(batch["model"], model))
     _note_writer((about.metadata or {}).get(WRITER), times, facts)
     if times:
         facts.first = min([*times, facts.first or times[0]])
 
 
-def _build_row(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Digest a row's inputs and join its outputs; where --redact dropped inputs, the time counts.
+def _select_columns(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """The columns of the table `rows`, with inputs and outputs as one value each."""
+    import pyarrow as pa
 
-    Then no two answers have equal inputs: nothing shows that they do.
-    """
-    inputs = {name: record[name] for name in sorted(record) if name.startswith(INPUT)}
-    is_known = any(value is not None for value in inputs.values())
-    content = json.dumps(list(inputs.values()), default=str) if is_known else str(record["at"])
-    outputs = {
-        name.removeprefix(OUTPUT): value
-        for name, value in record.items()
-        if name.startswith(OUTPUT) and value is not None
-    }
-    written = json.dumps(outputs, default=str) if outputs else None
-    given = json.dumps(inputs, default=str) if is_known else None
-    return dict(record) | {
-        "content": digest_text(content), "outputs": written, "inputs": given,
+    text, number = pa.string(), pa.float64()
+    types = {
+        "request_id": text, "row": pa.int32(), "at": pa.timestamp("us", "UTC"),
+        "bundle": text, "version": text, "side": text, "shown": pa.bool_(),
+        "draw": number, "assigned": text, "share": number, "key": text,
     }  # fmt: skip
+    columns = {name: pa.nulls(len(batch), kind) for name, kind in types.items()}
+    for name in types.keys() & set(batch.schema.names):
+        columns[name] = batch[name].cast(types[name])
+    for title, start in (("inputs", INPUT), ("outputs", OUTPUT)):
+        names = [name for name in batch.schema.names if name.startswith(start)]
+        if start == INPUT:  # the first output is what users act on
+            names.sort()
+        columns[title] = pa.nulls(len(batch), text)
+        if names:
+            own = [name.removeprefix(start) for name in names]
+            columns[title] = pa.StructArray.from_arrays([batch[name] for name in names], own)
+    return pa.RecordBatch.from_pydict(columns)
 
 
 def _note_writer(raw: bytes | None, times: list[datetime], facts: LogFacts) -> None:

@@ -159,14 +159,30 @@ def test_two_machines_at_once_close_a_day_once(world: World) -> None:
 
 
 def test_answers_that_come_after_their_day_was_closed_change_nothing(world: World) -> None:
-    before = world.look(record=True)["champion"]
+    world.answer("r399", "c", at=NOON + 1.5 * DAY)  # a retry
+    before = world.look(record=True)
+    assert "closed before they came" not in before["lines"]
     world.answer("late", at=NOON + DAY / 4)
     world.write_log().rename(world.log / "requests-20260319T000000-late.parquet")
-    assert world.look(record=True)["champion"] == before
+    after = world.look(record=True)
+    assert after["champion"] == before["champion"]
+    assert "1 answers of days that were closed before they came: left out" in after["lines"]
+
+
+def test_a_look_knows_the_days_that_are_closed(world: World) -> None:
+    """Their files are gone from the log, and people still send the old labels."""
+    world.look(record=True, now=NOON + 8 * DAY)
+    world.history = tuple(promotion.read_history("line"))
+    for path in world.log.glob("requests-20260310*"):
+        path.unlink()
+    found = world.look()
+    assert "200 outcomes of days that are closed" in found["lines"]
+    assert (found["champion"]["labelled"], found["closed"]) == (200, [])
 
 
 def test_a_worse_champion_requests_training_once_for_each_closed_day(world: World) -> None:
     world.outcomes = [row | {"label": "b"} for row in world.outcomes]
+    world.answer(world.folder.name, at=NOON + DAY)  # no day of another test has it
     before = count_requests()
     assert world.look()["verdict"] == "worse"
     assert count_requests() == before

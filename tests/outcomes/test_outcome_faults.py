@@ -67,6 +67,23 @@ def plant_a_withdrawal(world: World) -> str:
     return "holds: 399 of 400 labelled.*1 withdrawn"
 
 
+def plant_a_label_that_is_given_again(world: World) -> str:
+    world.tell("r399", "a", withdrawn="true", at=NOON + DAY)
+    world.tell("r399", "c", at=NOON + 2 * DAY)
+    world.tell("r398", "a", withdrawn="true", at=NOON + 2 * DAY)
+    world.outcomes[398] |= {"at": NOON + DAY}
+    world.outcomes[399] |= {"at": NOON}
+    return "holds: 399 of 400 labelled, 378 right.*1 withdrawn, such as 'r398'"
+
+
+def plant_a_retry_with_a_number_as_another_client_sends_it(world: World) -> str:
+    world.rows = [row | {"input.text": number} for number, row in enumerate(world.rows)]
+    retried = dict(world.rows[399]) | {"at": NOON + DAY, "input.text": 399.0}
+    world.write_log()
+    world.rows = [retried]
+    return "holds: 400 of 400 labelled, 380 right"
+
+
 def plant_eight_rows_without_a_number(world: World) -> str:
     for row in range(8):
         world.answer("eight", row=row, text=f"t{row}")
@@ -118,6 +135,17 @@ def plant_a_new_class(world: World) -> str:
 def plant_a_label_with_a_blank_and_case(world: World) -> str:
     world.outcomes[399]["label"] = "A "
     return "!1 labels are not written as the classes of the model are: 'A ' for 'a'"
+
+
+def plant_whole_numbers_as_a_table_with_gaps_writes_them(world: World) -> str:
+    world.classes = frozenset(("0", "1"))
+    for row in (*world.rows, *world.outcomes):
+        name = "output.label" if "output.label" in row else "label"
+        row[name] = {"a": "0", "b": "1"}[row[name]]
+    for row in world.outcomes[200:]:
+        row["label"] += ".0"
+    world.tell("r0", "1.0")
+    return "holds: 400 of 400 labelled, 380 right"
 
 
 def plant_numbers_in_place_of_labels(world: World) -> str:
@@ -334,9 +362,10 @@ def pass_all(rows: Any, params: Any) -> Any:
     return rows
 
 
-def without(sql: str, guard: str) -> str:
+def unguard(plant: Any, name: str, guard: str, size: int) -> tuple[Any, ...]:
+    sql = getattr(joining, name)
     assert guard in sql
-    return sql.replace(guard, "false")
+    return (plant, joining, name, sql.replace(guard, "false"), ("holds", size))
 
 
 # What is in place of a guard, and what is said then: the verdict, and how many labels decide.
@@ -345,28 +374,16 @@ GUARDS = [
     (plant_labels_by_a_model, live_score, "mark_deciding", pass_all, ("holds", 400)),
     (plant_labellers_who_skip_hard_rows, live_score, "mark_deciding", pass_all, ("holds", 170)),
     (plant_ids_of_another_server, JoinedRows, "refuse_strangers", lambda *_: 0, ("holds", 400)),
-    (plant_a_label_with_a_blank_and_case, check, "find_new_classes", lambda *_: [], ("holds", 400)),
     (
-        plant_a_contradiction,
-        joining,
-        "FOUND",
-        without(joining.FOUND, "contradicts"),
+        plant_a_label_with_a_blank_and_case,
+        check,
+        "find_new_classes",
+        lambda *_, **__: [],
         ("holds", 400),
     ),
-    (
-        plant_eight_rows_without_a_number,
-        joining,
-        "FOUND",
-        without(joining.FOUND, "unnumbered"),
-        ("holds", 401),
-    ),
-    (
-        plant_an_id_with_other_inputs,
-        joining,
-        "IDS",
-        without(joining.IDS, "bool_or(contents > 1)"),
-        ("holds", 400),
-    ),
+    unguard(plant_a_contradiction, "FOUND", "contradicts", 400),
+    unguard(plant_eight_rows_without_a_number, "FOUND", "unnumbered", 401),
+    unguard(plant_an_id_with_other_inputs, "IDS", "bool_or(contents > 1)", 400),
 ]
 
 

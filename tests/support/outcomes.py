@@ -45,14 +45,15 @@ class World:
     doubt: float = 0.0
     bundle: str = OWN  # of the champion
     trial: tuple[Any, str] = (None, "")
+    history: tuple[Any, ...] = ()  # of the journal
+    classes: frozenset[str] = frozenset("abc")
 
     @property
     def subject(self) -> check.Subject:
         """The champion."""
-        classes = frozenset(("a", "b", "c"))
         champion = replace(CHAMPION, bundle=self.bundle)
-        known = (champion, TASK.signature, {}, score_answer, classes, self.claim)
-        return check.Subject(*known, self.doubt, *self.trial)
+        known = (champion, TASK.signature, {}, score_answer, self.classes, self.claim)
+        return check.Subject(*known, self.doubt, *self.trial, self.history)
 
     @property
     def log(self) -> Path:
@@ -112,5 +113,4 @@ class World:
 def record_outcomes(world: World) -> list[str]:
     """Close the days of a world, in a process of its own; return them."""
     path = world.folder / f"{os.getpid()}.csv"
-    closed: list[str] = world.look(record=True, path=path)["closed"]
-    return closed
+    return list(world.look(record=True, path=path)["closed"])

@@ -3,7 +3,6 @@
 import hashlib
 from dataclasses import asdict
 from datetime import UTC, datetime
-from typing import Any
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -12,7 +11,7 @@ from plumbline.contract.params import MAX_WINDOW_ROWS, Drift, Params
 from plumbline.contract.suggestion import suggest_nearest
 from plumbline.drift import decision, statistical_tests, window
 from plumbline.drift.decision import DriftOutcome
-from plumbline.drift.statistical_tests import LABEL, DriftTest
+from plumbline.drift.statistical_tests import LABEL
 from plumbline.drift.window import RowWindow
 from plumbline.process.files import write_aside, write_json
 from plumbline.registry import promotion
@@ -50,7 +49,17 @@ def check_drift(
     if record and outcome.verdict != "too few rows":
         outcome = _record_outcome(outcome, champion, rows, log, read_at, params.drift)
     windows = {"reference": reference, "current": rows}
-    report = _build_report(champion, params.drift, tests, outcome, windows)
+    report = {
+        "model": describe_model(champion),
+        "verdict": outcome.verdict,
+        "reason": outcome.reason,
+        "rows": {
+            name: {"source": each.source, "num_rows": len(each.rows)}
+            for name, each in windows.items()
+        },
+        "tests": list(map(asdict, tests)),
+        "limits": params.drift.model_dump(mode="json"),
+    }
     write_json(layout.DRIFT, report)
     with write_aside(layout.DRIFT_PAGE) as aside:
         aside.write_text(html.render_template("drift.html", report), encoding="utf-8")
@@ -97,24 +106,3 @@ def _record_outcome(
         entry = promotion.record_finding(name, "retrain", *subject, overall.reason)
         send_alert(entry, overall.verdict)
     return overall
-
-
-def _build_report(
-    champion: CachedVersion,
-    limits: Drift,
-    tests: list[DriftTest],
-    outcome: DriftOutcome,
-    windows: dict[str, RowWindow],
-) -> dict[str, Any]:
-    """The content of reports/drift.json."""
-    return {
-        "model": describe_model(champion),
-        "verdict": outcome.verdict,
-        "reason": outcome.reason,
-        "rows": {
-            name: {"source": rows.source, "num_rows": len(rows.rows)}
-            for name, rows in windows.items()
-        },
-        "tests": list(map(asdict, tests)),
-        "limits": limits.model_dump(mode="json"),
-    }

@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-MEMORY = "256MB"  # for tables; the process needs some 140 MB more
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
-    "memory_limit": MEMORY,
+    "memory_limit": "256MB",  # for tables; the process needs some 140 MB more
     "threads": 4,  # each takes a share of the memory
     "preserve_insertion_order": "false",  # a query that needs an order asks for it
     "autoinstall_known_extensions": "false",  # nothing is downloaded
@@ -40,19 +39,22 @@ class StoredRows:
         )
         self.add_table("rows", _number_rows(batches))
 
-    def add_table(self, name: str, batches: "Iterable[pa.RecordBatch]") -> None:
-        """Create another table; there is a batch, which may be empty."""
+    def add_table(
+        self,
+        name: str,
+        batches: "Iterable[pa.RecordBatch]",
+        sql: str = "SELECT * FROM batch",
+        *values: Any,
+    ) -> None:
+        """Create another table, of what `sql` says of each batch; there is one, maybe empty."""
         import pyarrow as pa
 
         self._database.begin()  # else each batch would wait for the disk
-        is_new = True
-        for batch in batches:
-            relation = self._database.from_arrow(pa.Table.from_batches([batch]))
-            if is_new:
-                relation.create(name)
-            else:
-                relation.insert_into(name)
-            is_new = False
+        start = f"CREATE TABLE {name} AS"
+        for each in batches:  # a registered table would be kept until the end
+            batch = pa.Table.from_batches([each])  # noqa: F841  SQL reads it
+            self._database.execute(f"{start} {sql}", values)
+            start = f"INSERT INTO {name}"
         self._database.commit()
 
     def query(self, sql: str, *values: Any) -> "pd.DataFrame":
