@@ -1,6 +1,7 @@
 """Graphs of ONNX Runtime: from a torch module, in int8, and how far two of them differ."""
 
 import logging
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,16 @@ def write_int8_form(model: Any, path: Path) -> None:
         # The type of the outputs of ONNX Runtime's own operators.
         extra_options={"DefaultTensorType": onnx.TensorProto.FLOAT},
     )
+
+
+def derive_int8(model: Any) -> Any:
+    """Return the form int8 of `model`, as `write_int8_form` writes it; both onnx.ModelProto."""
+    import onnx
+
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
+        path = Path(private) / "model.onnx"
+        write_int8_form(model, path)
+        return onnx.load(path)
 
 
 def compare_graphs(form: str, found: Any, derived: Any) -> ExportDifference:

@@ -107,6 +107,7 @@ class EncoderSettings(TunableConfig):
     pooling: Literal["mean", "first"] = "mean"
     query_prefix: str = ""
     passage_prefix: str = ""
+    int8: bool = False  # written too, and served where it ranks as fp32 does: evaluation.parity
     fusion: bool = False  # rank by the sum of reciprocal ranks, of this encoder and of BM25
 
     @model_validator(mode="after")

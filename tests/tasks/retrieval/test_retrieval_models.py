@@ -1,6 +1,10 @@
 """What is trained, exported and sealed answers alike; what was changed afterwards is seen."""
 
+import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,9 +12,9 @@ import pytest
 import torch
 from safetensors.numpy import load_file, save_file
 from tests.support.resumed import check_resumed
-from tests.support.small_retrieval import build_encoder_params
+from tests.support.small_retrieval import TUNED, build_encoder_params
 from tests.support.task_examples import write_examples
-from transformers import AutoModel
+from transformers import AutoModel, AutoTokenizer
 
 from plumbline.contract import layout
 from plumbline.contract.records import Learner
@@ -78,11 +82,38 @@ def test_an_answer_is_the_same_alone_and_in_company(folder: Path, params: Retrie
 def test_the_library_of_the_encoder_loads_the_bundle(folder: Path, params: RetrievalParams) -> None:
     bundle = save(folder, params, "base")
     body = AutoModel.from_pretrained(bundle, local_files_only=True).eval()
+    tokenizer = AutoTokenizer.from_pretrained(bundle, local_files_only=True)
+    assert len(tokenizer("parcel " * 100, truncation=True)["input_ids"]) == TUNED["max_tokens"]
     rows = [[1, 5, 6, 2], [1, 7, 2]]
     with torch.no_grad():
         found = SentenceEncoder(body, "mean")(**pad_tokens(rows))
         expected = load_model(params.candidates["base"]).eval()(**pad_tokens(rows))  # type: ignore[arg-type]
     assert torch.allclose(found, expected, atol=1e-5)
+
+
+ENCODE = """
+import json, sys, sentence_transformers
+model = sentence_transformers.SentenceTransformer("base", device="cpu")
+vectors = model.encode(json.load(sys.stdin), normalize_embeddings=True)
+print(json.dumps(vectors.tolist()))
+"""
+
+
+@pytest.mark.slow
+def test_sentence_transformers_gives_the_vectors_of_the_bundle(
+    folder: Path, params: RetrievalParams
+) -> None:
+    """The library is installed beside the environment, whose other packages it uses."""
+    install = ["uv", "pip", "install", "-q", "--no-deps", "--target", "beside"]
+    python = ["--python", sys.executable, "sentence-transformers"]
+    if subprocess.run([*install, *python], check=False).returncode:
+        pytest.skip("there is no index of packages")
+    texts = ["money back", "parcel 1 and invoice 2", "account " * 100]
+    vectors = load(save(folder, params, "base")).predict({"query": texts}, vectors=True)["vector"]
+    environment = os.environ | {"PYTHONPATH": str(folder / "beside")}
+    command = [sys.executable, "-c", ENCODE]
+    told = subprocess.check_output(command, input=json.dumps(texts).encode(), env=environment)
+    assert np.array(json.loads(told)) == pytest.approx(np.array(vectors), abs=1e-5)
 
 
 def name_beyond(params: RetrievalParams, bundle: Path) -> list[str]:
@@ -110,6 +141,28 @@ def test_what_was_changed_in_a_bundle_is_seen(folder: Path, params: RetrievalPar
     weights[name] = weights[name] * np.float32(1.1)
     save_file(weights, bundle / "model.safetensors")
     assert name_beyond(params, bundle)[0] == "fp32"
+
+
+@pytest.mark.parametrize(("min_agreement", "served"), [(0.5, "int8"), (1.0, "fp32")])
+def test_int8_is_served_where_parity_is_shown(
+    folder: Path, params: RetrievalParams, min_agreement: float, served: str
+) -> None:
+    """A few rows never show that all answers agree."""
+    values = params.model_dump()
+    values["candidates"]["base"]["int8"] = True
+    values["evaluation"]["parity"] = {"max_loss": 0.5, "min_agreement": min_agreement}
+    changed = RetrievalParams.model_validate(values)
+    bundle = save(folder, changed, "base")
+    assert load(bundle).forms[0] == served
+    assert set(load(bundle).forms) == {"int8", "fp32"}
+    answers = [load(bundle, form).predict({"query": ["parcel"]}) for form in ("int8", "fp32")]
+    assert answers[0]["scores"][0] == pytest.approx(answers[1]["scores"][0], abs=0.05)
+    assert answers[0]["scores"] != answers[1]["scores"]
+    compared = compare_export(changed, "base", bundle, {})
+    assert all(each.largest <= each.limit for each in compared)
+    shutil.copy(bundle / "model.onnx", bundle / "model.int8.onnx")
+    compared = compare_export(changed, "base", bundle, {})
+    assert [each.form for each in compared if each.largest > each.limit] == ["int8 (nodes)"]
 
 
 def test_training_brings_queries_to_their_passages(folder: Path, params: RetrievalParams) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.params import TRAINED_FORM, Evaluation
 from plumbline.process.files import write_json
 from tasks.retrieval.data.storage import Corpus
 
@@ -18,6 +18,8 @@ class SearchSettings:
 
     corpus: Corpus
     max_chars: int  # of a query; what is beyond was not learned from, and not measured
+    examples: Path  # that ingest wrote
+    evaluation: Evaluation
 
 
 def write_search(
@@ -27,10 +29,13 @@ def write_search(
     words: Mapping[str, float] | None = None,
     encoder: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write the corpus and SETTINGS; None: not searched by words, or not by vectors."""
+    """Write the corpus and SETTINGS; None: not searched by words, or not by vectors.
+
+    The first of the encoder's `graphs` is the form that is served.
+    """
     write_json(folder / "corpus.json", {"ids": settings.corpus.ids, "texts": settings.corpus.texts})
     config = {
-        "forms": [TRAINED_FORM],
+        "forms": list((encoder or {}).get("graphs", [TRAINED_FORM])),
         "max_chars": settings.max_chars,
         "words": words,
         "encoder": encoder,

@@ -14,16 +14,17 @@ from torch.nn import functional
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.encoders.architectures import describe_architecture, get_max_tokens
-from plumbline.encoders.graphs import export_graph
+from plumbline.encoders.graphs import INT8, export_graph, write_int8_form
 from plumbline.encoders.layers import pool_by_mean, use_cheap_layers, use_full_embedding
 from plumbline.encoders.tokenizer import INPUT_NAMES, read_tokenizer
 from plumbline.encoders.weights import find_weights, load_encoder
 from plumbline.process.files import write_json
+from plumbline.statistics import parity
 from tasks.retrieval.models.bundles import SearchSettings, write_search
 from tasks.retrieval.params import EncoderSettings, LexicalConfig
-from tasks.retrieval.predictor import GraphEncoder
+from tasks.retrieval.predictor import GraphEncoder, load
 
-GRAPH = "model.onnx"
+GRAPH, INT8_GRAPH = "model.onnx", "model.int8.onnx"
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 VECTORS = "vectors.safetensors"
@@ -96,6 +97,20 @@ def load_tokenizer(config: EncoderSettings) -> Tokenizer:
     return read_tokenizer(folder / "tokenizer.json", config.max_tokens)
 
 
+def save_tokenizer(config: EncoderSettings, folder: Path) -> Tokenizer:
+    """Write the tokenizer of the encoder so that transformers reads it as it is; return it."""
+    tokenizer = load_tokenizer(config)
+    tokenizer.save(str(folder / "tokenizer.json"))
+    described = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_input_names": INPUT_NAMES,
+        "model_max_length": config.max_tokens,
+        "pad_token": tokenizer.id_to_token(0),
+    }
+    write_json(folder / "tokenizer_config.json", described)
+    return tokenizer
+
+
 def pad_tokens(rows: Sequence[Sequence[int]], prefix: str = "") -> dict[str, torch.Tensor]:
     """Return ids and mask (rows, tokens of the longest) by the names that the model has for them.
 
@@ -123,12 +138,15 @@ def save_encoder(
     weights = {name: tensor.contiguous() for name, tensor in model.body.state_dict().items()}
     save_file(weights, folder / WEIGHTS, metadata={"format": "pt"})
     write_json(folder / CONFIG, describe_architecture(model.body))
-    tokenizer = load_tokenizer(config)
-    tokenizer.save(str(folder / "tokenizer.json"))
+    tokenizer = save_tokenizer(config, folder)
     graph = derive_graph(model, tokenizer)
     (folder / GRAPH).write_bytes(graph.SerializeToString(deterministic=True))
+    graphs = {TRAINED_FORM: GRAPH}
+    if config.int8:
+        write_int8_form(graph, folder / INT8_GRAPH)
+        graphs[INT8] = INT8_GRAPH
     described = {
-        "graphs": {TRAINED_FORM: GRAPH},
+        "graphs": graphs,
         "query_prefix": config.query_prefix,
         "passage_prefix": config.passage_prefix,
         "pooling": config.pooling,
@@ -146,6 +164,29 @@ def save_encoder(
             f"{GRAPH}: its vectors differ from the model's by {difference:.2g}; nothing was saved"
         )
     save_arrays({"vectors": vectors.astype(np.float16)}, folder / VECTORS)
+    if config.int8 and is_parity_shown(folder, settings):
+        described["graphs"] = {INT8: INT8_GRAPH} | graphs
+        write_search(settings, folder, words=words, encoder=described)
+
+
+def is_parity_shown(folder: Path, settings: SearchSettings) -> bool:
+    """Whether INT8 is shown to rank what validation queries find as TRAINED_FORM does."""
+    from tasks.retrieval.scoring.scores import score
+
+    searches: list[Any] = [load(folder, form) for form in (INT8, TRAINED_FORM)]
+    ours, theirs = (score(settings.examples, "validation", each).per_example for each in searches)
+    confidence, limits = settings.evaluation.confidence, settings.evaluation.parity
+    agrees = ours["predicted"] == theirs["predicted"]
+    scores = ours["ndcg_at_10"], theirs["ndcg_at_10"]
+    found = parity.measure_parity(*scores, agrees, "continuous", confidence)
+    is_shown = parity.is_shown(found, limits, confidence)
+    said = "is served" if is_shown else "is not served, parity is not shown"
+    print(  # noqa: T201 (the stage's result)
+        f"train: int8 {said}: {found.agreement:.1%} of {found.num_rows} validation queries have "
+        f"the first answer of {TRAINED_FORM}, nDCG@10 {found.gain:+.4f}",
+        flush=True,
+    )
+    return is_shown
 
 
 def derive_graph(model: SentenceEncoder, tokenizer: Tokenizer) -> Any:

@@ -41,7 +41,7 @@ def compare_export(
     from tokenizers import Tokenizer
 
     from plumbline.encoders.architectures import rebuild_body
-    from plumbline.encoders.graphs import compare_graphs
+    from plumbline.encoders.graphs import INT8, compare_graphs, derive_int8
     from plumbline.encoders.layers import use_cheap_layers
     from tasks.retrieval.models.encoding import (
         CONFIG,
@@ -66,6 +66,9 @@ def compare_export(
     encoder = GraphEncoder(folder, settings, TRAINED_FORM)
     again = encoder.encode_passages([texts[place] for place in tried])
     distance = float(np.abs(again - vectors[tried]).max())
+    if INT8 in settings["graphs"]:
+        int8 = onnx.load(folder / settings["graphs"][INT8])
+        compared.append(compare_graphs(INT8, int8, derive_int8(found)))
     return [
         *compared,
         compare_graphs(TRAINED_FORM, found, derived),

@@ -12,7 +12,8 @@ from tasks.retrieval.params import EncoderSettings, LexicalConfig, RetrievalPara
 def build_learner(params: RetrievalParams, candidate: str, examples: Path) -> Learner:
     """Return the model and batches of `candidate`, ready to train; ingest wrote `examples`."""
     config = params.candidates[candidate]
-    settings = SearchSettings(read_corpus(examples), params.data.max_chars)
+    corpus = read_corpus(examples)
+    settings = SearchSettings(corpus, params.data.max_chars, examples, params.evaluation)
     if isinstance(config, TunedConfig):
         from tasks.retrieval.models.tuning import build_tuned_learner  # imports torch
 

@@ -1,6 +1,5 @@
 """Do graphs and temperature of a bundle follow from its weights? They are derived again."""
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,17 +40,14 @@ def compare_export(
         return []
     import onnx
 
-    from plumbline.encoders.graphs import INT8, compare_graphs, write_int8_form
+    from plumbline.encoders.graphs import INT8, compare_graphs, derive_int8
     from plumbline.tasks.text_classification.models.export import derive_graph
 
     rows = _read_validation(folder, settings)
     graphs = {form: onnx.load(folder / name) for form, name in settings["forms"].items()}
     derived = {TRAINED_FORM: derive_graph(_load_model(params, candidate, folder, settings), rows)}
     if INT8 in graphs:
-        with tempfile.TemporaryDirectory(prefix="plumbline-") as private:
-            path = Path(private) / "model.onnx"
-            write_int8_form(graphs[TRAINED_FORM], path)
-            derived[INT8] = onnx.load(path)
+        derived[INT8] = derive_int8(graphs[TRAINED_FORM])
     differences = [compare_graphs(form, graphs[form], derived[form]) for form in derived]
     beyond = abs(settings["max_chars"] - params.data.policies.max_chars)
     differences.append(ExportDifference("max_chars", beyond, 0, 0))
