@@ -1,0 +1,1 @@
+"""Which shape is in a picture, by a convolutional network of torch."""

@@ -1,0 +1,1 @@
+"""The price of a house, from a table with numbers, categories and gaps."""
