@@ -20,7 +20,7 @@ from plumbline.contract import layout
 from plumbline.contract.records import Learner
 from plumbline.process.files import read_json, write_json
 from plumbline.training import fitting
-from tasks.retrieval.data.storage import read_corpus, read_queries
+from tasks.retrieval.data.storage import read_corpus, read_queries, write_queries
 from tasks.retrieval.models import build_learner, compare_export
 from tasks.retrieval.models.encoding import (
     SentenceEncoder,
@@ -196,6 +196,26 @@ def test_another_answer_of_the_batch_is_no_negative(folder: Path, params: Retrie
     logits, own = learner.module._compare(batch)
     assert logits[0, 1] == logits[1, 0] == -torch.inf
     assert torch.isfinite(logits[own, own]).all()
+
+
+def test_named_negatives_are_compared_beside_the_batch(
+    folder: Path, params: RetrievalParams
+) -> None:
+    write_examples(params, folder / "data")
+    rows, ids = read_queries(layout.EXAMPLES, "train"), read_corpus(layout.EXAMPLES).ids
+    right = set().union(*rows["passages"][:2])
+    wrong = [id_ for id_ in ids if id_ not in right][:2]
+    other = rows["passages"][1][0]
+    rows["negatives"] = [[wrong[0], other], wrong[1:], *[[]] * (len(rows) - 2)]
+    write_queries(layout.EXAMPLES, "train", rows)
+    learner = build(folder, params, "tuned")
+    batch = learner.data.train_dataloader().dataset.__getitems__([0, len(rows["passages"][0])])
+    assert batch["is_answer"].shape == (2, 5)
+    assert batch["is_answer"][1].tolist()[3]  # what is wrong for one query is right for another
+    logits, own = learner.module._compare(batch)
+    assert (own.tolist(), logits.shape) == ([0, 1], (2, 5))
+    assert torch.isfinite(logits[:, [2, 4]]).all()
+    assert logits[1, 3] == -torch.inf
 
 
 def test_a_killed_training_resumes_bit_for_bit(folder: Path, params: RetrievalParams) -> None:

@@ -25,6 +25,7 @@ from tasks.retrieval.models.encoding import (
 from tasks.retrieval.params import TunedConfig
 
 VALIDATION_BATCH = 64
+MAX_NEGATIVES = 2  # of each query in a batch, of those that the data name
 Batch = dict[str, torch.Tensor]
 
 
@@ -60,7 +61,7 @@ def build_tuned_learner(
 
 
 class QueryPairs(Dataset[Batch]):
-    """Each query of a split with each of its passages, as tokens."""
+    """Each query of a split with each of its passages and some of its negatives, as tokens."""
 
     def __init__(self, config: TunedConfig, examples: Path, split: str, corpus: Corpus) -> None:
         tokenizer = load_tokenizer(config)
@@ -70,6 +71,8 @@ class QueryPairs(Dataset[Batch]):
         self._pairs = [
             (row, place) for row, answers in enumerate(self._answers) for place in sorted(answers)
         ]
+        named = queries.get("negatives", [()] * len(queries))
+        self._negatives = [[places[id_] for id_ in ids[:MAX_NEGATIVES]] for ids in named]
         texts = [config.query_prefix + query for query in queries["query"]]
         self._queries = [each.ids for each in tokenizer.encode_batch_fast(texts)]
         texts = [config.passage_prefix + text for text in corpus.texts]
@@ -82,12 +85,15 @@ class QueryPairs(Dataset[Batch]):
         """Return the tokens of queries and passages, and whether each passage answers each query.
 
         `query_input_ids`, `query_attention_mask` and the same of `passage_` have the shape
-        (rows, tokens), `is_answer` (rows, rows).
+        (rows, tokens), `is_answer` (rows, passages): own ones first, then those named as negatives.
         """
         pairs = [self._pairs[row] for row in rows]
-        answers = [[place in self._answers[query] for _, place in pairs] for query, _ in pairs]
+        places = [place for _, place in pairs]
+        for query, _ in pairs:
+            places += self._negatives[query]
+        answers = [[place in self._answers[query] for place in places] for query, _ in pairs]
         queries = pad_tokens([self._queries[query] for query, _ in pairs], "query_")
-        passages = pad_tokens([self._passages[place] for _, place in pairs], "passage_")
+        passages = pad_tokens([self._passages[place] for place in places], "passage_")
         return queries | passages | {"is_answer": torch.tensor(answers)}
 
     def list_tokens(self) -> np.ndarray:
@@ -138,7 +144,7 @@ class PairTrainer(torch.nn.Module):
         return decay_linearly(optimizer, self._num_steps, round(config.warmup * self._num_steps))
 
     def _compare(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return scaled cosines (rows, rows) and the column of each row's own passage.
+        """Return scaled cosines (rows, passages) and the column of each row's own passage.
 
         Another passage of the batch that answers the query too is not a negative.
         """
@@ -147,6 +153,7 @@ class PairTrainer(torch.nn.Module):
             for side in ("query", "passage")
         )
         own = torch.arange(len(queries), device=queries.device)
-        is_other_answer = batch["is_answer"] & (own[:, None] != own)
+        columns = torch.arange(len(passages), device=passages.device)
+        is_other_answer = batch["is_answer"] & (own[:, None] != columns)
         cosines = queries @ passages.T / self._config.temperature
         return cosines.float().masked_fill(is_other_answer, -torch.inf), own
