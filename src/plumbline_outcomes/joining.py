@@ -98,7 +98,7 @@ SELECT arg_min(rowid, ("at", outputs IS NULL, side)) AS place
 FROM rows ANTI JOIN (SELECT request_id FROM ids WHERE ambiguous) USING (request_id)
 GROUP BY request_id, "row", bundle
 """
-# Of `build_schema` all but the score, and what it takes to compute that.
+# Of `build_schema` all but the score, and what it takes for it. To sort texts would take memory.
 ANSWERS = """
 SELECT rows.* EXCLUDE (request_id, inputs, outputs, content), strftime("at", '%Y-%m-%d') AS day,
   labelled_at, source, slices, coalesce(counts, false) AS counts, outputs IS NOT NULL AS answered,
@@ -109,7 +109,6 @@ SELECT rows.* EXCLUDE (request_id, inputs, outputs, content), strftime("at", '%Y
 FROM rows LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
   ON rows.request_id = found.request_id AND rows."row" = number
 WHERE rows.rowid IN (SELECT place FROM first)
-ORDER BY "at", id, rows."row", side
 """
 STATUSES = """
 SELECT status, count(*) AS size, list(DISTINCT request_id ORDER BY request_id)[:?] AS ids
@@ -243,7 +242,7 @@ class JoinedRows:
         rows: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
         if not self._is_text:
             rows["answer"] = _unify_rounded(rows)
-        return rows
+        return rows.sort_values(["at", "id", "row", "side"], kind="stable", ignore_index=True)
 
     def _score(self, record: dict[str, Any] | None, score_answer: ScoreAnswer) -> float:
         if record is None:
