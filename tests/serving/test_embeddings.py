@@ -28,6 +28,7 @@ class Lengths:
 def load(folder, form=None):
     return Lengths()
 """
+URI = "models:/lengths@champion"
 SIGNATURE = Signature(
     inputs=(Field("text", "string"),),
     outputs=(Field("vector", NUMBERS), Field("tokens", "long")),
@@ -36,8 +37,8 @@ SIGNATURE = Signature(
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A model whose vector of a text has its length first, behind a token."""
+def lengths(tmp_path_factory: pytest.TempPathFactory) -> Lines:
+    """A model whose vector of a text has its length first."""
     folder = tmp_path_factory.mktemp("lengths")
     predictor = folder / "predictor.py"
     predictor.write_text(PREDICTOR)
@@ -50,9 +51,16 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
             predictor=predictor,
         )
         register_other("lengths", task, {}, {"vector": [[]], "tokens": [1]})
-    (folder / "token").write_text("s" * 32)
-    options = ("--token-file", str(folder / "token"), "--limit", "max_rows=3")
-    with serving(Lines(folder), *options, uri="models:/lengths@champion") as found:
+    return Lines(folder)
+
+
+@pytest.fixture(scope="module")
+def server(lengths: Lines) -> Iterator[Server]:
+    """A server of that model, behind a token."""
+    token = lengths.path / "token"
+    token.write_text("s" * 32)
+    options = ("--token-file", str(token), "--limit", "max_rows=3")
+    with serving(lengths, *options, uri=URI) as found:
         yield found
 
 
@@ -121,3 +129,12 @@ def test_a_model_without_vectors_says_so(registered: Lines) -> None:
     with serving(registered, uri="models:/line/1") as found:
         status, answer = ask(found, model="line", input="a")
     assert (status, answer["error"]["code"]) == (404, "NO_VECTORS")
+
+
+def test_the_champion_alone_gives_vectors_and_their_texts_are_not_logged(lengths: Lines) -> None:
+    """Vectors of a canary do not compare with the others in a store; passages are no queries."""
+    logged = lengths.path / "requests"
+    with serving(lengths, "--shadow", "1", "--log-folder", str(logged), uri=URI) as found:
+        assert ask(found, input="a passage")[0] == 200
+        assert found.stop() == 0
+    assert list(logged.glob("*.parquet")) == []
