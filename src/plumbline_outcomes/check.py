@@ -62,8 +62,8 @@ def open_subject(address: str, params: Params) -> Subject:
     signature = bundle.read_signature(champion.folder)
     with read_journal() as book:
         history = book.read_entries(version.name)
-    has_sets = "labels" in [each.name for each in signature.outputs]
-    if has_sets or classify_column(labels) != "category":
+    names = {each.name for each in signature.outputs}
+    if LABEL not in names or "labels" in names or classify_column(labels) != "category":
         labels = labels[:0]
     return Subject(
         champion,

@@ -31,6 +31,7 @@ def build_table(
     rows = manifest.read()
     return rows.assign(
         seen_in=find_earlier_splits(rows, "digest"),
+        verbatim=(rows["overlap"] == "verbatim").astype(float),
         repeated=rows.duplicated(["split", "digest"]).astype(float),
     )
 

@@ -29,6 +29,7 @@ class PairColumns(StrictModel):
     passage: str
     passage_id: str | None  # null: equal texts are one passage
     topic: str | None
+    negative: str | None = None  # a passage that does not answer the query
 
 
 class QuerySplit(StrictModel):
@@ -52,7 +53,7 @@ class GeneratedQueries(StrictModel):
 class PairData(StrictModel):
     """Pairs of a query and a passage that answers it; a query may have several rows."""
 
-    source: str  # a file, glob or URL of pairs; or `generated`
+    source: str  # a file, glob or URL of pairs, or a folder with corpus.jsonl; or `generated`
     corpus: str | None  # more passages to search, with the same columns
     sha256: Mapping[str, str] = {}
     watch: str
@@ -160,12 +161,21 @@ class RetrievalParams(Params):
         return {source: self.data.sha256.get(source) for source in self.data.list_sources()}
 
     def describe_source(self) -> dict[str, Any]:
-        """Say what the files call a query, where that is another name."""
-        column = self.data.columns.query
-        return {} if column == "query" else {"columns": {"query": column}}
+        """Say what the files call a query, and what is right for it."""
+        columns = self.data.columns
+        return {"columns": {"query": columns.query, "label": columns.passage}}
+
+    def find_simple(self) -> Candidate | None:
+        """Return what wins unless another is significantly better; None: there is no such."""
+        return self.candidates.get(self.evaluation.simple_candidate or "")
 
     @model_validator(mode="after")
     def _check_controls(self) -> "RetrievalParams":
+        if self.control.candidates and isinstance(self.find_simple(), LexicalConfig | BaseConfig):
+            raise ValueError(
+                "control.candidates: [] where evaluation.simple_candidate has not learned: an "
+                "encoder trained on shuffled passages knows more than the baselines that are left"
+            )
         for name in self.control.candidates:
             config = self.candidates.get(name)
             if config is not None and not isinstance(config, TunedConfig):

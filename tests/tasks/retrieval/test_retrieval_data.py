@@ -73,6 +73,103 @@ def test_of_a_held_out_split_no_two_queries_have_a_passage_in_common(folder: Pat
     assert not known & held_out
 
 
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def judged(folder: Path) -> Path:
+    """A folder of 60 queries as BEIR lays them out; queries 0 to 19 are test."""
+    path = folder / "data/raw/judged"
+    pairs = list_pairs(60)
+    passages = [
+        {"_id": f"d{number}", "title": f"Page {number}", "text": pair["passage"]}
+        for number, pair in enumerate(pairs)
+    ]
+    write_lines(path / "corpus.jsonl", passages)
+    asked = [{"_id": f"q{number}", "text": pair["query"]} for number, pair in enumerate(pairs)]
+    write_lines(path / "queries.jsonl", asked)
+    (path / "qrels").mkdir()
+    for name, numbers in (("test", range(20)), ("train", range(20, 60))):
+        rows = [f"q{number}\td{number}\t2\nq{number}\td{59 - number}\t0" for number in numbers]
+        rows[0] += f"\nq{numbers[0]}\td40\t1"
+        text = "\n".join(["query-id\tcorpus-id\tscore", *rows])
+        (path / f"qrels/{name}.tsv").write_text(text, encoding="utf-8")
+    return path
+
+
+def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, judged: Path) -> None:
+    found = ingest(folder, **describe_file("data/raw/judged"))
+    test = found["test"].set_index("query")
+    assert set(test.index) == {pair["query"] for pair in list_pairs(20)}
+    first = test.loc["where is parcel 0"]
+    assert dict(zip(first["passages"], first["grades"], strict=True)) == {"d0": 2, "d40": 1}
+    assert list(first["negatives"]) == ["d59"]
+    assert len(found["train"]) + len(found["validation"]) == 40
+    assert read_corpus(folder / "out/examples").texts[0].startswith("Page 0 The parcel")
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "message"),
+    [
+        ("test", "q1\td99\t1", "corpus.jsonl has no _id d99"),
+        ("test", "q99\td1\t1", "queries.jsonl has no _id q99"),
+        ("test", "q1\td1\t0.5", "score '0.5'; expected a whole number"),
+        ("final", "q1\td1\t1", "qrels: final.tsv; expected test, dev"),
+    ],
+)
+def test_a_judgement_that_cannot_be_meant(
+    folder: Path, judged: Path, name: str, row: str, message: str
+) -> None:
+    with (judged / f"qrels/{name}.tsv").open("a") as file:
+        file.write(f"\n{row}\n")
+    with pytest.raises(DataError, match=message):
+        ingest(folder, **describe_file("data/raw/judged"))
+
+
+def test_negatives_are_searched_and_never_right_answers(folder: Path) -> None:
+    rows = [
+        row | {"negative": f"Nothing of {number}."} for number, row in enumerate(list_pairs(60))
+    ]
+    rows.append(rows[0] | {"passage": "Another one.", "negative": rows[0]["passage"]})
+    found = ingest(folder, **describe_file(write_pairs(folder, rows), negative="negative"))
+    corpus = read_corpus(folder / "out/examples")
+    texts = dict(zip(corpus.ids, corpus.texts, strict=True))
+    assert len(texts) == 121
+    for table in found.values():
+        for query, negatives in zip(table["query"], table["negatives"], strict=True):
+            number = query.rpartition(" ")[2]
+            assert [texts[id_] for id_ in negatives] == [f"Nothing of {number}."]
+
+
+def test_labels_of_answers_that_somebody_chose_are_in_train_alone(folder: Path) -> None:
+    pairs = list_pairs(60)
+    source = describe_file(write_pairs(folder, pairs))
+    before = ingest(folder, **source)
+    held_out, id_ = before["test"]["query"][0], read_corpus(folder / "out/examples").ids[0]
+    chosen = [{"query": f"a new one {number}", "passage": id_} for number in range(30)]
+    chosen.append({"query": held_out.upper(), "passage": id_})
+    write_pairs(folder, chosen, "outcomes-chosen-2026-11-28.csv")
+    uniform = [{"query": "another question", "passage": id_}]
+    write_pairs(folder, uniform, "outcomes-uniform-2026-11-28.csv")
+    after = ingest(folder / "again", **source | {"source": "data/raw/*"})
+    assert list(after["test"]["query"]) == list(before["test"]["query"])
+    assert (
+        after["test"]["passages"].map(list).tolist()
+        == before["test"]["passages"].map(list).tolist()
+    )
+    new = [query for query in after["train"]["query"] if query.startswith("a new one")]
+    assert len(new) == 30
+    assert len(read_corpus(folder / "again/out/examples").ids) == 60
+
+
+def test_queries_of_equal_words_are_one(folder: Path) -> None:
+    rows = [*list_pairs(60), {"query": "Where is: parcel 0?", "passage": "Another one."}]
+    found = ingest(folder, **describe_file(write_pairs(folder, rows)))
+    assert sum(map(len, found.values())) == 60
+
+
 def test_equal_passages_are_one_whatever_their_ids(folder: Path) -> None:
     rows = [row | {"key": str(number)} for number, row in enumerate(list_pairs(60))]
     rows.append({"query": "the same again", "passage": rows[3]["passage"], "key": "999"})
@@ -110,7 +207,7 @@ def test_generated_queries_leak_nothing_and_say_what_they_share(tmp_path: Path) 
     examples = write_examples(params, tmp_path)
     assert all(leak.num_leaked == 0 for leak in find_leaks(params, examples))
     rows = list_rows(examples, "test")
-    assert set(rows["overlap"]) == {"low", "middle", "high"}
+    assert set(rows["overlap"]) == {"low", "middle", "high", "verbatim"}
     assert set(rows["passage"]) == {"known", "new"}
     for split in SPLITS[1:]:
         passages = [id_ for ids in read_queries(examples, split)["passages"] for id_ in ids]
@@ -153,11 +250,17 @@ def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
         ("data.source", "elsewhere/pairs.csv", "generated: is set where source is"),
         ("data.split.validation", 0.4, "leave nothing to train on"),
         ("control.candidates", ["bm25"], "bm25 learns from no pair"),
+        (
+            "evaluation.simple_candidate",
+            "bm25",
+            "where evaluation.simple_candidate has not learned",
+        ),
     ],
 )
 def test_params_that_cannot_be_meant(path: str, value: Any, message: str) -> None:
     found = values(split={"by": "query", "validation": 0.2, "test": 0.7})
     found["data"]["split"]["test"] = 0.6
+    found["control"]["candidates"] = ["bm25"]
     *parents, key = path.split(".")
     place = found
     for parent in parents:

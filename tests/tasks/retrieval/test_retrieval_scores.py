@@ -8,7 +8,7 @@ import pytest
 from tests.support.small_retrieval import build_params
 from tests.support.task_examples import write_examples
 
-from tasks.retrieval.data.storage import read_corpus, read_queries
+from tasks.retrieval.data.storage import digest_text, read_corpus, read_queries
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import LexicalIndex
 from tasks.retrieval.predictor import Predictor as Search
@@ -19,7 +19,7 @@ from tasks.retrieval.scoring import (
     score,
     score_answer,
 )
-from tasks.retrieval.scoring.scores import DEPTH, compute_ndcg, mark_hits
+from tasks.retrieval.scoring.scores import DEPTH, compute_ndcg, mark_gains
 
 
 class Known:
@@ -48,34 +48,41 @@ def examples(tmp_path_factory: pytest.TempPathFactory, params: RetrievalParams) 
     return write_examples(params, tmp_path_factory.mktemp("retrieval"))
 
 
+def rate(ids: list[str], grades: dict[str, int]) -> float:
+    return float(compute_ndcg(mark_gains(ids, grades)[None], [grades])[0])
+
+
 def test_ndcg_is_that_of_the_definition() -> None:
-    hits = np.array([mark_hits(["a", "b", "c"], {"b"}), mark_hits(["a", "b", "c"], {"a", "c"})])
-    found = compute_ndcg(hits, np.array([1, 2]))
+    assert rate(["a", "b", "c"], {"b": 1}) == pytest.approx(1 / np.log2(3))
     two = 1 + 1 / np.log2(3)
-    assert found == pytest.approx([1 / np.log2(3), (1 + 0.5) / two])
-    late = np.array([mark_hits([f"p{n}" for n in range(20)], {"p10"})])
-    assert compute_ndcg(late, np.array([1]))[0] == 0
-    many = np.array([mark_hits([f"p{n}" for n in range(20)], {f"p{n}" for n in range(15)})])
-    assert compute_ndcg(many, np.array([15]))[0] == pytest.approx(1)
-    assert len(hits[0]) == DEPTH
+    assert rate(["a", "b", "c"], {"a": 1, "c": 1}) == pytest.approx((1 + 0.5) / two)
+    assert rate(["a", "b", "c"], {"b": 2, "a": 1}) == pytest.approx(
+        (1 + 2 / np.log2(3)) / (2 + 1 / np.log2(3))
+    )
+    names = [f"p{number}" for number in range(20)]
+    assert rate(names, {"p10": 1}) == 0
+    assert rate(names, dict.fromkeys(names[:15], 1)) == pytest.approx(1)
+    assert len(mark_gains(names, {})) == DEPTH
 
 
-def test_a_live_answer_is_scored_by_the_rank_of_the_passage_that_was_right() -> None:
-    answer = {"ids": [f"p{number}" for number in range(20)]}
-    found = [score_answer(answer, truth) for truth in ("p0", "p1", "p10", "other")]
-    assert found == pytest.approx([1, 1 / np.log2(3), 0, 0])
-    with pytest.raises(ValueError, match="the id of a passage"):
+def test_a_live_answer_is_right_by_the_id_of_the_passage_or_its_text() -> None:
+    own = digest_text("Send it back.")[:16]
+    answer = {"id": own, "ids": [own, "p1"], "texts": []}
+    found = [score_answer(answer, truth) for truth in (own, " Send it back. ", "p1", "other")]
+    assert found == [1, 1, 0, 0]
+    assert score_answer({"id": "7", "texts": ["Send it back."]}, "Send it back.") == 1
+    with pytest.raises(ValueError, match="a passage, or its id"):
         score_answer(answer, "")
 
 
 def test_right_answers_have_all_scores(examples: Path) -> None:
     metrics = score(examples, "test", Known(examples, lambda right: right)).metrics
     assert metrics["ndcg_at_10"] == pytest.approx(1)
-    assert metrics["mrr_at_10"] == metrics["first_right"] == metrics["recall_at_10"] == 1
+    assert metrics["mrr_at_10"] == metrics["accuracy"] == metrics["recall_at_10"] == 1
     second = Known(examples, lambda right: ["none", *right])
     metrics = score(examples, "test", second).metrics
     assert metrics["mrr_at_10"] == pytest.approx(0.5)
-    assert metrics["recall_at_1"] == metrics["first_right"] == 0
+    assert metrics["recall_at_1"] == metrics["accuracy"] == 0
 
 
 def test_a_champion_is_compared_on_the_corpus_of_today(examples: Path) -> None:
@@ -100,7 +107,7 @@ def test_a_person_reads_what_was_found_and_what_was_right(examples: Path) -> Non
     assert found.per_example["actual"][0] == first[: len(found.per_example["actual"][0])]
     assert set(found.per_example["found"]) == {""}
     by_overlap = found.tables["overlap"]
-    assert list(by_overlap["overlap"]) == ["low", "middle", "high"]
+    assert list(by_overlap["overlap"]) == ["low", "middle", "high", "verbatim"]
     assert by_overlap["queries"].sum() == len(rows)
     assert (by_overlap["low"] <= by_overlap["ndcg_at_10"]).all()
 
@@ -122,6 +129,14 @@ def test_chance_finds_nearly_nothing_and_words_find_some(
     }
     assert found["random"] < 0.05 < 0.15 < found["bm25"]
     assert found["bm25"] < compute_bound(params, examples, "test").limit
+
+
+def test_what_may_win_without_learning_needs_not_be_beaten(
+    examples: Path, params: RetrievalParams
+) -> None:
+    limits = params.evaluation.model_copy(update={"simple_candidate": "bm25"})
+    simple = params.model_copy(update={"evaluation": limits})
+    assert list(build_baselines(simple, examples)) == ["random"]
 
 
 def test_the_bound_is_that_of_wrong_passages(tmp_path: Path, params: RetrievalParams) -> None:

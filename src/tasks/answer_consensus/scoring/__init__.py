@@ -7,7 +7,7 @@ from tasks.answer_consensus.scoring.invariants import (
     build_longest_input,
     check_answers,
 )
-from tasks.answer_consensus.scoring.scores import score
+from tasks.answer_consensus.scoring.scores import score, score_answer
 
 __all__ = [
     "build_baselines",
@@ -17,4 +17,5 @@ __all__ = [
     "compute_bound",
     "draw_figures",
     "score",
+    "score_answer",
 ]

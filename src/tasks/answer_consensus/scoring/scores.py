@@ -1,7 +1,8 @@
 """Scores by ask and tell, and the table for the report."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,13 +11,20 @@ from plumbline.contract.task import Predictor
 from tasks.answer_consensus.data.play import AskedCourse, play
 from tasks.answer_consensus.data.storage import AnswerSetting, read_answers, read_setting
 from tasks.answer_consensus.data.tables import Answers
-from tasks.answer_consensus.predictor import find_normaliser
+from tasks.answer_consensus.predictor import find_normaliser, normalise_case
 from tasks.answer_consensus.scoring.baselines import find_possible
 
 if TYPE_CHECKING:
     import pandas as pd
 
 NOTHING = "(no answer)"
+
+
+def score_answer(answer: Mapping[str, Any], truth: str) -> float:
+    """Return 1 for the right answer to a question, but for case; ValueError where it asks first."""
+    if answer["ask"]:
+        raise ValueError("it asks another agent first; label the last row of a question")
+    return float(normalise_case(answer["answer"]) == normalise_case(truth))
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:

@@ -21,20 +21,26 @@ def divide_queries(
 ) -> dict[str, list[PooledQuery]]:
     """Divide queries by the digest of their text or of the group of their passages.
 
-    DataError where a split gets none.
+    By query, one stays in the split that its source names. DataError where a split gets none.
     """
+    is_by_query = split.by == "query"
+    given = {query.split for query in queries if is_by_query and query.split}
+    split = split.model_copy(update=dict.fromkeys(given, 0.0))
     groups = find_groups(queries)
     divided: dict[str, list[PooledQuery]] = {name: [] for name in SPLITS}
     seen: set[tuple[str, str]] = set()
     num_left_out = 0
     for query in sorted(queries, key=lambda query: digest_text(query.query)):
         group = groups[query.passages[0]]
-        name = _choose_split(group if split.by == "passage" else query.query, split)
-        is_counted = name == "train" or (name, group) not in seen
+        name = _choose_split(query.query if is_by_query else group, split)
+        is_wanted = name == "train" or query.split != "train"
+        if query.split and is_by_query:
+            name, is_wanted = query.split, True
+        is_counted = is_wanted and (name == "train" or (name, group) not in seen)
         seen.add((name, group))
         if is_counted:
             divided[name].append(query)
-        elif split.by == "query":
+        elif is_by_query and not query.split:
             divided["train"].append(query)
         else:
             num_left_out += 1

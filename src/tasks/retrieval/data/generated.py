@@ -98,7 +98,7 @@ class _Drawer:
         if is_wrong:
             unlike = [one for one in self._free if one[0] != issue and one[1] != product]
             asked = self._draw_other(unlike, article) or asked
-        return PooledQuery(id_, query, issue, [names[one] for one in asked])
+        return PooledQuery(id_, query, issue, [names[one] for one in asked], [1] * len(asked))
 
     def _draw_other(self, articles: list[Article], known: Article) -> list[Article]:
         others = [one for one in articles if one != known]

@@ -5,10 +5,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.task import RIGHT_ANSWER
+from plumbline.sources.addresses import find_local_path
 from plumbline.tables.split_rows import gather_rows
 from tasks.retrieval.data.division import divide_queries
 from tasks.retrieval.data.generated import draw_pool
-from tasks.retrieval.data.pairs import PooledQuery, name_length, pool_pairs, read_pairs
+from tasks.retrieval.data.judged import read_judged
+from tasks.retrieval.data.pairs import (
+    PooledQuery,
+    fold_query,
+    name_length,
+    pool_pairs,
+    read_pairs,
+)
 from tasks.retrieval.data.storage import (
     digest_text,
     read_corpus,
@@ -31,7 +39,12 @@ def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str,
     if params.data.generated is not None:
         corpus, splits = draw_pool(params.data.generated, params.seed)
     else:
-        pool = pool_pairs(read_pairs(params.data, notices), notices)
+        folder = find_local_path(params.data.source)
+        if folder is not None and Path(folder).is_dir():
+            pairs = read_judged(Path(folder), params.data.max_chars, notices)
+        else:
+            pairs = read_pairs(params.data, notices)
+        pool = pool_pairs(pairs, notices)
         corpus, splits = pool.corpus, divide_queries(pool.queries, params.data.split, notices)
     write_corpus(examples, corpus)
     for split, queries in splits.items():
@@ -49,8 +62,8 @@ def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str,
 def list_rows(examples: Path, split: str) -> "pd.DataFrame":
     """Return the manifest's rows of one split, in order, with all columns but `split`.
 
-    `overlap` is the share of a query's words that its passage has: low, middle or high. `passage`
-    is `known` where a query of train has the same passage, else `new`.
+    `overlap` is the share of a query's words that its passage has: low, middle, high, or verbatim
+    for all in a row. `passage` is `known` where a query of train has the same one, else `new`.
     """
     import pandas as pd
 
@@ -65,12 +78,11 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
             {
                 "label": topic or name_length(query),
                 "length": len(query),
-                "digest": digest_text(" ".join(list_words(query)) or query),
+                "digest": digest_text(fold_query(query)),
                 "content_digest": digest_text(query),
                 RIGHT_ANSWER: digest_text("\n".join(sorted(passages))),
                 "overlap": _name_overlap(query, text),
                 "passage": "known" if passages[0] in known else "new",
-                "verbatim": float(query.casefold() in text.casefold()),
             }
         )
     return pd.concat([queries[["id"]], pd.DataFrame(rows)], axis=1)
@@ -79,10 +91,12 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
 def _build_table(queries: Sequence[PooledQuery]) -> "pd.DataFrame":
     import pandas as pd
 
-    return pd.DataFrame([vars(query) for query in queries])
+    return pd.DataFrame([vars(query) for query in queries]).drop(columns="split")
 
 
 def _name_overlap(query: str, text: str) -> str:
+    if query.casefold() in text.casefold():
+        return "verbatim"
     words = set(list_words(query))
     share = len(words & set(list_words(text))) / max(1, len(words))
     return next(name for limit, name in OVERLAPS if share < limit)

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CORPUS = "corpus.parquet"
+ID_LETTERS = 16  # of the digest of a passage, which is its id where it has none
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def write_queries(examples: Path, split: str, queries: "pd.DataFrame") -> None:
 def read_queries(examples: Path, split: str) -> "pd.DataFrame":
     """Read the queries of a split, in order; DataError where the file is missing or damaged.
 
-    The columns are id, query, topic, and `passages`, the ids of those that answer it.
+    The columns are id, query, topic, `passages`, the ids of those that answer it, with their
+    `grades`, and `negatives`, the ids of some that are known not to.
     """
     return _read_table(examples / f"{split}.parquet")
 
@@ -69,8 +71,9 @@ def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> No
         if split == "train":
             queries = queries.head(max_rows)
         order = random.permutation(len(queries))
-        shuffled = queries["passages"].to_numpy()[order]
-        write_queries(target, split, queries.assign(passages=shuffled))
+        answers = ["passages", "grades", "negatives"]
+        shuffled = queries.assign(**queries[answers].iloc[order].reset_index(drop=True))
+        write_queries(target, split, shuffled)
 
 
 def digest_text(text: str) -> str:

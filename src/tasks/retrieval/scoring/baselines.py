@@ -9,7 +9,7 @@ from plumbline.contract.records import Bound
 from plumbline.contract.task import Columns, Predictor
 from tasks.retrieval.data.generated import find_wrong
 from tasks.retrieval.data.storage import Corpus, digest_text, read_corpus
-from tasks.retrieval.params import EncoderSettings, LexicalConfig, RetrievalParams
+from tasks.retrieval.params import BaseConfig, EncoderSettings, LexicalConfig, RetrievalParams
 from tasks.retrieval.predictor import LexicalIndex
 from tasks.retrieval.predictor import Predictor as Search
 
@@ -32,14 +32,20 @@ class RandomSearch:
 
 
 def build_baselines(params: RetrievalParams, examples: Path) -> dict[str, Predictor]:
-    """Return `random`, `bm25` and, where a candidate has an encoder, that as it comes: `base`."""
+    """Return `random`, `bm25` and, where a candidate has an encoder, that as it comes: `base`.
+
+    Of these, `evaluation.simple_candidate` and what costs more than it are left out: it may win.
+    """
     corpus = read_corpus(examples)
+    simple = params.find_simple()
     baselines: dict[str, Any] = {"random": RandomSearch(corpus)}
+    if isinstance(simple, LexicalConfig):
+        return baselines
     lexical = LexicalConfig(kind="bm25")
     texts = {"ids": corpus.ids, "texts": corpus.texts}
     index = LexicalIndex(corpus.texts, lexical.k1, lexical.b)
     baselines["bm25"] = Search(texts, index, None, None, params.data.max_chars)
-    for config in params.candidates.values():
+    for config in () if isinstance(simple, BaseConfig) else params.candidates.values():
         if isinstance(config, EncoderSettings):
             from tasks.retrieval.models.encoding import TorchEncoder, load_model
 

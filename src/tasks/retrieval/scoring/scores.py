@@ -10,7 +10,13 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics.intervals import compute_mean_interval
 from tasks.retrieval.data.ingestion import list_rows
-from tasks.retrieval.data.storage import Corpus, read_corpus, read_queries
+from tasks.retrieval.data.storage import (
+    ID_LETTERS,
+    Corpus,
+    digest_text,
+    read_corpus,
+    read_queries,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +33,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     """Score every query of `split`; ValueError for an answer that has a passage twice.
 
     `ndcg_at_10` counts each right passage among the first ten by its rank; `recall_at_k` is the
-    share of right passages among the first k, `mrr_at_10` the inverse rank of the first right one.
+    share of right passages among the first k, `mrr_at_10` the inverse rank of the first right one,
+    `accuracy` the share of queries whose first answer is right.
     Beside each query's score are the texts that it `found` first and that were right (`actual`).
     """
     queries = read_queries(examples, split)
@@ -35,10 +42,11 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     answers = _search_same(corpus, predictor).predict(
         {"query": queries["query"].tolist()}, top_k=DEPTH
     )
-    rows = list(zip(answers["ids"], map(set, queries["passages"]), strict=True))
-    hits = np.array([mark_hits(ids, right) for ids, right in rows])
+    judged = zip(queries["passages"], queries["grades"], strict=True)
+    graded = [dict(zip(ids, grades, strict=True)) for ids, grades in judged]
+    gains = np.array([mark_gains(*row) for row in zip(answers["ids"], graded, strict=True)])
+    ndcg, hits = compute_ndcg(gains, graded), gains > 0
     num_right = queries["passages"].map(len).to_numpy()
-    ndcg = compute_ndcg(hits, num_right)
     ranks = np.where(hits[:, :CUT].any(axis=1), hits.argmax(axis=1) + 1, np.inf)
     recall = np.cumsum(hits, axis=1) / num_right[:, None]
     metrics = {
@@ -46,7 +54,7 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
         "recall_at_1": float(recall[:, 0].mean()),
         "recall_at_10": float(recall[:, CUT - 1].mean()),
         "mrr_at_10": float((1 / ranks).mean()),
-        "first_right": float(hits[:, 0].mean()),
+        "accuracy": float(hits[:, 0].mean()),
     }
     texts = {i: text[:NUM_CHARS] for i, text in zip(corpus.ids, corpus.texts, strict=True)}
     per_example = {
@@ -71,30 +79,34 @@ def _search_same(corpus: Corpus, predictor: Any) -> Predictor:
 
 
 def score_answer(answer: Mapping[str, Any], truth: str) -> float:
-    """Return nDCG@10 of one answer, where `truth` is the id of the passage that was right."""
+    """Return 1 where the first answer is `truth`, the id of a passage or its text."""
     if not truth:
-        raise ValueError("empty; the right answer is the id of a passage")
-    return float(compute_ndcg(mark_hits(answer["ids"], {truth})[None], np.ones(1, int))[0])
+        raise ValueError("empty; the right answer is a passage, or its id")
+    known = {truth, digest_text(truth.strip())[:ID_LETTERS]}
+    return float(answer["id"] in known or truth in answer["texts"][:1])
 
 
-def mark_hits(ids: Sequence[str], right: set[str]) -> np.ndarray:
-    """Return which of the first DEPTH answers are right, 0 or 1 [DEPTH].
+def mark_gains(ids: Sequence[str], grades: Mapping[str, int]) -> np.ndarray:
+    """Return the grades of the first DEPTH answers, 0 for those that are not right [DEPTH].
 
     ValueError where a passage is answered twice: it would count twice.
     """
     if len(set(ids)) < len(ids):
         raise ValueError("an answer has a passage twice")
-    hits = np.zeros(DEPTH)
+    gains = np.zeros(DEPTH)
     for place, id_ in enumerate(ids[:DEPTH]):
-        hits[place] = id_ in right
-    return hits
+        gains[place] = grades.get(id_, 0)
+    return gains
 
 
-def compute_ndcg(hits: np.ndarray, num_right: np.ndarray) -> np.ndarray:
-    """Return nDCG@10 of each query from `hits` [queries, DEPTH]; the best order has 1."""
+def compute_ndcg(gains: np.ndarray, graded: Sequence[Mapping[str, int]]) -> np.ndarray:
+    """Return nDCG@10 of each query from `gains` [queries, DEPTH]; the best order has 1.
+
+    `graded` are the grades of its passages. The gain is the grade, as in trec_eval.
+    """
     weights = 1 / np.log2(np.arange(2, CUT + 2))
-    best = np.cumsum(weights)[np.minimum(num_right, CUT) - 1]
-    ndcg: np.ndarray = hits[:, :CUT] @ weights / best
+    best = [np.sort([*own.values()])[::-1][:CUT] @ weights[: len(own)] for own in graded]
+    ndcg: np.ndarray = gains[:, :CUT] @ weights / best
     return ndcg
 
 
