@@ -1,5 +1,6 @@
 """A repository of one's own, with nothing of this checkout: only the wheel, beside the packages."""
 
+import csv
 import json
 import os
 import shutil
@@ -7,12 +8,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.support.checkouts import get_clean_environment, join_path
 from tests.support.installed import make_environment
 from tests.support.other_plumbline import LATER, REPOSITORY, write_other_wheel
 from tests.support.serving.lines import serving
 from tests.support.tickets import write_tickets
+
+from tasks.retrieval.data.generated import draw_pool
+from tasks.retrieval.params import GeneratedQueries
 
 pytestmark = pytest.mark.slow
 
@@ -140,6 +145,57 @@ def test_an_example_of_an_own_task_adds_an_expectation(router: OwnRepository) ->
         file.writelines(rows)
     with pytest.raises(AssertionError, match="links: a text says more than an address"):
         router.run("plumbline", "run", "validate", cwd=path)
+
+
+def write_pairs(path: Path) -> Path:
+    """Write 300 pairs as a spreadsheet does, 30 of which have the passage of another one."""
+    settings = GeneratedQueries(train=330, validation=10, test=10, wrong_share=0.0, two_share=0.0)
+    corpus, splits = draw_pool(settings, 1)
+    texts = dict(zip(corpus.ids, corpus.texts, strict=True))
+    drawn = [(query.query, texts[query.passages[0]]) for query in splits["train"]]
+    again = [(query, drawn[number][1]) for number, (query, _) in enumerate(drawn[270:300])]
+    rows = [("Frage", "Antwort"), *drawn[:270], *again]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, delimiter=";").writerows(rows)
+    return path
+
+
+def test_pairs_of_one_s_own_become_a_search_that_is_served_and_watched(
+    router: OwnRepository,
+) -> None:
+    folder = router.path.parent
+    pairs = write_pairs(folder / "pairs.csv")
+    said = router.run("plumbline", "init", "help", "--data", str(pairs), cwd=folder)
+    assert "query: 'Frage'; passage: 'Antwort'" in said
+    search = OwnRepository(folder / "help", router.folder)
+    (search.path / ".venv").symlink_to(router.folder)
+    (router.folder / "ready").touch()
+    params = search.path / "params.yaml"
+    head, rest = params.read_text().split("  tuned:\n")
+    params.write_text(head + "training:" + rest.split("\ntraining:")[1])
+    assert "may be promoted" in search.run("make", "run")
+    search.run("make", "test")
+    asked = pd.read_csv(pairs, sep=";").head(20)
+    champion = "models:/help@champion"
+    ids = []
+    with serving(search, "--log-folder", "requests", uri=champion) as server:
+        for query in asked["Frage"]:
+            body = json.dumps({"inputs": {"query": [query]}})
+            kind = {"content_type": "application/json"}
+            status, headers, raw = server.ask("POST", "/invocations", body, **kind)
+            assert status == 200, raw
+            ids.append(headers["x-request-id"])
+        assert server.stop() == 0
+    labels = pd.DataFrame({"request_id": ids, "label": asked["Antwort"]})
+    labels.to_csv(search.path / "labels.csv", index=False)
+    with pytest.raises(AssertionError, match="exit 32") as few:
+        search.run("plumbline", "outcomes", "requests", "labels.csv")
+    assert "its evidence says 0." in str(few.value)
+    search.run("plumbline", "outcomes", "export", "requests", "labels.csv", "--out", "labelled")
+    (written,) = (search.path / "labelled").glob("outcomes-uniform-*.parquet")
+    rows = pd.read_parquet(written)
+    told = dict(zip(rows["Frage"], rows["Antwort"], strict=True))
+    assert told == dict(zip(asked["Frage"], asked["Antwort"], strict=True))
 
 
 def test_its_code_is_that_of_the_wheel(router: OwnRepository) -> None:

@@ -118,3 +118,20 @@ def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> Non
     source = {"train": "data/raw/a.csv", "validation": None, "test": "data/raw/b.csv"}
     given = propose(2000, source=source)
     assert load(given, tmp_path).evaluation.max_detectable_difference == 0.1
+
+
+def propose_search(num_rows: int, english: float = 0.3) -> Proposal:
+    seen = (num_rows, 20, english, 0.0)
+    answers = InitAnswers("help", None, "a.csv", "data/raw/a.csv", "q", [], *seen, passage="p")
+    return propose_params((ROOT / "recipes/retrieval.yaml").read_text(encoding="utf-8"), answers)
+
+
+def test_few_pairs_may_be_won_by_what_does_not_learn(tmp_path: Path) -> None:
+    few = load(propose_search(300), tmp_path)
+    assert few.evaluation.simple_candidate == "bm25"
+    assert few.control.candidates == []
+    assert (few.data.columns.query, few.data.columns.passage) == ("q", "p")
+    many = load(propose_search(5000), tmp_path)
+    assert many.evaluation.simple_candidate is None
+    assert many.control.candidates == ["tuned"]
+    assert list(load(propose_search(5000, english=0.0), tmp_path).candidates) == ["bm25"]

@@ -234,3 +234,31 @@ def test_a_cell_that_ingest_would_refuse_is_named(tmp_path: Path) -> None:
     path = write_sets(tmp_path / "a.csv", ["a|b", "a", "b", "a||b"])
     with pytest.raises(DataError, match=r"a\.csv:5: 'a\|\|b' has a label that is empty"):
         inspect_file(path, None, ["queue"], "|")
+
+
+def write_pairs(path: Path, query: str, passage: str, **more: str) -> Path:
+    rows = [
+        {passage: f"Send parcel {row // 2} back to us and wait.", query: f"where is it {row}"}
+        for row in range(60)
+    ]
+    pd.DataFrame(rows).assign(**more).to_json(path, orient="records", lines=True)
+    return path
+
+
+def test_two_texts_without_a_label_are_queries_and_passages(tmp_path: Path) -> None:
+    for names in (("query", "passage"), ("asked", "reply"), ("Question", "Answer")):
+        survey = inspect_file(write_pairs(tmp_path / "a.jsonl", *names), None, [])
+        assert (survey.text, survey.passage) == names
+        assert (survey.labels, survey.lengths[-1]) == ([], 9)
+    path = write_pairs(tmp_path / "b.jsonl", "asked", "reply", other="a text with words")
+    survey = inspect_file(path, "asked", [], passage="other")
+    assert (survey.text, survey.passage, survey.others) == ("asked", "other", ["reply"])
+    with pytest.raises(DataError, match="name its queries with --text"):
+        inspect_file(path, "asked", ["reply"], passage="other")
+
+
+def test_a_label_of_a_usual_name_makes_a_classifier_of_two_texts(tmp_path: Path) -> None:
+    rows = [row | {"query": f"where is {row['ticket']}", "answer": "x"} for row in make_rows()]
+    path = write_csv(tmp_path / "a.csv", [row | {"intent": row["queue"]} for row in rows])
+    survey = inspect_file(path, None, [])
+    assert (survey.labels, survey.passage) == (["intent"], None)

@@ -22,7 +22,8 @@ def init_repository(
     data: Annotated[
         Path,
         typer.Option(
-            help="Texts and their labels: .csv, .tsv, .jsonl, .parquet or .arrow; text also as .gz."
+            help="Texts and labels, or queries and what answers them: .csv, .tsv, .jsonl, "
+            ".parquet or .arrow; text also as .gz."
         ),
     ],
     test: Annotated[
@@ -31,6 +32,13 @@ def init_repository(
     ] = None,
     text: Annotated[
         str | None, typer.Option(help="The column of the texts.", show_default="guessed")
+    ] = None,
+    passage: Annotated[
+        str | None,
+        typer.Option(
+            help="The column of what answers --text: a search.",
+            show_default="guessed",
+        ),
     ] = None,
     label: Annotated[
         list[str] | None,
@@ -57,14 +65,15 @@ def init_repository(
         ),
     ] = None,
 ) -> None:
-    """Make a git repository for a text classifier of your own, with params that fit the data.
+    """Make a git repository for a text classifier or a search of your own, with params that fit.
 
     It holds the pipeline, workflows and tests; plumbline is a locked package in it. What is not
     named is guessed, and said.
     """
     from plumbline.init.creation import InitRequest, create_repository
 
-    request = InitRequest(folder, data, test, text, label or [], with_task, label_separator)
+    named = (text, label or [], with_task, label_separator, passage)
+    request = InitRequest(folder, data, test, *named)
     survey, reasons = create_repository(request)
     _print_survey(survey)
     for reason in reasons:
@@ -78,14 +87,20 @@ def init_repository(
 def _print_survey(survey: "FileSurvey") -> None:
     more = "" if survey.is_whole else " or more"
     print_plain(f"{survey.path}: {survey.num_rows:,}{more} rows")
-    print_plain(f"  text: {survey.text!r}, {_describe_lengths(survey.lengths)}")
-    _print_labels(survey)
+    if survey.passage is None:
+        print_plain(f"  text: {survey.text!r}, {_describe_lengths(survey.lengths)}")
+        _print_labels(survey)
+    else:
+        lengths = _describe_lengths(survey.lengths)
+        print_plain(f"  query: {survey.text!r}; passage: {survey.passage!r}, {lengths}")
+        print_plain("  task: retrieval, a search; for a classifier, name its --label")
     if survey.num_decoded:
         rule = "above 5 %, `make run` refuses them: see `plumbline docs own-file`"
         print_plain(f"  not UTF-8, read as Windows-1252: {survey.num_decoded:,} rows; {rule}")
     if survey.others:
+        key = "data.columns.topic" if survey.passage else "data.columns.metadata"
         print_plain(
-            f"  not used: {', '.join(survey.others)}; such columns in data.columns.metadata and "
+            f"  not used: {', '.join(survey.others)}; such columns in {key} and "
             "evaluation.slices are compared group by group"
         )
 

@@ -19,7 +19,7 @@ class InitAnswers:
     """All that `init` chose by: every later version of plumbline reads it."""
 
     name: str  # of the repository
-    task: str | None  # an own one, made from the example; None: text_classification itself
+    task: str | None  # an own one, made from the example; None: as the columns say
     file: str  # the name of the file of data
     source: str | Mapping[str, str | None]  # data.source
     text: str  # columns
@@ -29,6 +29,7 @@ class InitAnswers:
     english: float  # share of words that are English function words
     majority: float  # share of the most frequent class
     label_separator: str | None = None  # of several labels in a cell; None: one column has one
+    passage: str | None = None  # the column of what answers `text`: a search, which has no label
     parts: Sequence[str] = ()  # that `plumbline upgrade --add` brought
 
 

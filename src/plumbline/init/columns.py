@@ -19,6 +19,8 @@ MIN_ROWS_PER_CLASS = 4  # on average, of a label
 MAX_LABEL_CHARS = 80
 MIN_FILLED = 0.5  # share of rows in which a text or label column has a value
 MIN_WORDS = 2.0  # a text has, on average
+QUERIES = ("query", "question", "anchor", "search", "sentence1")
+PASSAGES = ("passage", "answer", "positive", "document", "context", "sentence2")
 
 
 @dataclass
@@ -132,16 +134,41 @@ def guess_label(columns: FileColumns, text: str | None) -> str | None:
 
     It is the one of a usual name or the only one, if need be the only one without sets.
     """
-    from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS
-
     possible = columns.list_possible_labels(text)
     single = [name for name in possible if columns.profiles[name].separator is None]
-    return _guess(possible, ("label", *LABEL_SYNONYMS)) or _guess(single, ())
+    return _guess(possible, list_label_names()) or _guess(single, ())
+
+
+def guess_pair(columns: FileColumns) -> tuple[str, str] | None:
+    """Return the columns of queries and of the passages that answer them; None: there are none.
+
+    They have usual names, or are the only two texts of a file without a label: then the shorter
+    ones are the queries.
+    """
+    names = list(columns.profiles)
+    labels = columns.list_possible_labels(None)
+    if _find_usual(labels, list_label_names()):
+        return None
+    query, passage = _find_usual(names, QUERIES), _find_usual(names, PASSAGES)
+    if query and passage:
+        return query, passage
+    texts = columns.list_possible_texts(())
+    if labels or len(texts) != 2:
+        return None
+    first, second = sorted(texts, key=lambda name: columns.profiles[name].num_chars)
+    return first, second
 
 
 def guess_text(possible: list[str]) -> str | None:
     """Return the only one of the possible columns, or one of a usual name; None: not clear."""
     return _guess(possible, list_text_names())
+
+
+def list_label_names() -> tuple[str, ...]:
+    """List the usual names of a column of labels, in lower case, the best first."""
+    from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS
+
+    return ("label", *LABEL_SYNONYMS)
 
 
 def list_text_names() -> tuple[str, ...]:
@@ -152,11 +179,13 @@ def list_text_names() -> tuple[str, ...]:
 
 
 def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
+    only = possible[0] if len(possible) == 1 else None
+    return _find_usual(possible, names) or only
+
+
+def _find_usual(possible: list[str], names: tuple[str, ...]) -> str | None:
     by_name = {name.lower(): name for name in reversed(possible)}
-    usual = [by_name[name] for name in names if name in by_name]
-    if usual:
-        return usual[0]
-    return possible[0] if len(possible) == 1 else None
+    return next((by_name[name] for name in names if name in by_name), None)
 
 
 def _read_rows(path: Path, header: list[str]) -> list[SourceRow]:

@@ -36,6 +36,7 @@ class InitRequest:
     labels: Sequence[str]  # none: guessed
     task: str | None = None  # the name of an own task that is made from the example
     separator: str | None = None  # of several labels in a cell; "": a cell is one label
+    passage: str | None = None  # the column of what answers a text, for a search
 
 
 def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
@@ -48,7 +49,14 @@ def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
     _check_is_free(folder)
     if request.task is not None:
         _check_task(request.task)
-    survey = inspect_file(request.data, request.text, request.labels, request.separator)
+    survey = inspect_file(
+        request.data, request.text, request.labels, request.separator, request.passage
+    )
+    if survey.passage and (request.test or request.task):
+        raise ParamsError(
+            "--test and --with-task are for texts with labels; of pairs, rows of --data are held "
+            "out, and the whole task comes as src/tasks/retrieval"
+        )
     if request.test is not None:
         inspect_file(request.test, survey.text, survey.labels, survey.separator or "")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -97,12 +105,13 @@ def _collect_answers(request: InitRequest, survey: FileSurvey) -> InitAnswers:
         file=request.data.name,
         source={"train": copies[0], "validation": None, "test": copies[1]} if given else copies[0],
         text=survey.text,
-        label=survey.labels if len(survey.labels) > 1 else survey.labels[0],
+        label=survey.labels[0] if len(survey.labels) == 1 else survey.labels,
         num_rows=survey.num_rows,
         long_text=survey.long_text,
         english=survey.english,
         majority=round(survey.majority, 4),
         label_separator=survey.separator,
+        passage=survey.passage,
     )
 
 

@@ -27,6 +27,10 @@ OTHER_RECIPE = Path("recipes/label_sets.yaml")
 PRETRAINED_ROWS, SCRATCH_ROWS = 45_000, 120_000
 FLOOR_GAINS = 2  # how many times what the gate `baselines` asks for
 HIGHEST_FLOOR = 0.99
+# Of pairs for a search: below so many a test split shows no usual gain of training.
+FEW_PAIRS = 2000
+VALIDATION_OF_FEW, TEST_OF_FEW, LEAST_OF_FEW, INVARIANCE_OF_FEW = 0.35, 0.35, 20, 0.7
+PAIRS = 3000  # that training sees, in all epochs
 FIRST_LINE = "# {file}: `plumbline init` wrote these values; all of them are yours to change.\n"
 COMMENT_COLUMN = 32
 
@@ -47,6 +51,16 @@ def propose_params(template: str, answers: InitAnswers) -> Proposal:
     yaml = open_editor()
     params = yaml.load(template)
     choices = _Choices(params)
+    choose = _fit_classifier if answers.passage is None else _fit_search
+    choose(choices, params, answers)
+    params["registry"]["model"] = answers.name
+    stream = io.StringIO()
+    yaml.dump(params, stream)
+    _, _, text = stream.getvalue().partition("\n")  # without the comment on the shipped data
+    return Proposal(FIRST_LINE.format(file=answers.file) + text, choices.reasons)
+
+
+def _fit_classifier(choices: "_Choices", params: Any, answers: InitAnswers) -> None:
     _set_data(params, answers)
     has_test = not isinstance(answers.source, str)
     share = 1 - (VALIDATION_BESIDE_TEST if has_test else VALIDATION + TEST)
@@ -56,11 +70,34 @@ def propose_params(template: str, answers: InitAnswers) -> Proposal:
     _set_floor(choices, params["evaluation"], answers)
     if not has_test:
         _set_reach(choices, params, round(TEST * answers.num_rows))
-    params["registry"]["model"] = answers.name
-    stream = io.StringIO()
-    yaml.dump(params, stream)
-    _, _, text = stream.getvalue().partition("\n")  # without the comment on the shipped data
-    return Proposal(FIRST_LINE.format(file=answers.file) + text, choices.reasons)
+
+
+def _fit_search(choices: "_Choices", params: Any, answers: InitAnswers) -> None:
+    """Fit a search to pairs; with few, what is as good as a trained one and costs less may win."""
+    data, limits = params["data"], params["evaluation"]
+    data.update(source=answers.source, generated=None)
+    data["columns"].update(query=answers.text, passage=answers.passage)
+    if answers.english < MIN_ENGLISH:
+        for candidate in ("base", "tuned"):
+            choices.remove(candidate, "its encoder knows English; name weights of your language")
+    _set_lengths(choices, answers)
+    limits["slices"] = ["overlap"]
+    floor = FLOOR_GAINS * limits["min_gain_over_baseline"]
+    choices.set(limits, "evaluation", "floor", floor, "of use at all; set what you need")
+    share = 1 - data["split"]["validation"] - data["split"]["test"]
+    if answers.num_rows < FEW_PAIRS or "base" not in choices.candidates:
+        share = 1 - VALIDATION_OF_FEW - TEST_OF_FEW
+        data["split"].update(validation=VALIDATION_OF_FEW, test=TEST_OF_FEW)
+        params["validation"]["min_rows"] = LEAST_OF_FEW
+        params["control"]["candidates"] = []
+        limits["min_behaviour"]["invariance"] = INVARIANCE_OF_FEW
+        reason = "wins unless another is significantly better on validation"
+        choices.set(limits, "evaluation", "simple_candidate", "bm25", reason)
+        _set_reach(choices, params, round(TEST_OF_FEW * answers.num_rows))
+    num_train = max(1, round(share * answers.num_rows))
+    epochs = min(5, max(1, round(PAIRS / num_train)))
+    reason = f"for about {num_train:,} pairs of train"
+    choices.set_candidate("tuned", "max_epochs", epochs, reason)
 
 
 class _Choices:
@@ -74,7 +111,7 @@ class _Choices:
         if candidate in self.candidates:
             self.set(self.candidates[candidate], candidate, key, value, reason)
 
-    def set(self, section: Any, title: str, key: str, value: float, reason: str) -> None:
+    def set(self, section: Any, title: str, key: str, value: float | str, reason: str) -> None:
         section[key] = value
         *_, before, _ = section.ca.items.get(key, [None] * 4)
         blank = before.value.partition("\n")[2] if before else ""  # a line below, as it was
@@ -107,7 +144,7 @@ def _set_lengths(choices: _Choices, answers: InitAnswers) -> None:
     reason = f"99 % of the texts have at most {longest} words and marks"
     if needed > MAX_TOKENS:
         reason += "; longer ones are cut"
-    for candidate in ("transformer", "minilm"):
+    for candidate in ("transformer", "minilm", "base", "tuned"):
         choices.set_candidate(candidate, "max_tokens", tokens, reason)
 
 

@@ -8,6 +8,7 @@ version may change that call.
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import chdir
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,13 +20,12 @@ from plumbline.init.proposal import Proposal, propose_params
 from plumbline.process.files import digest_path, write_json
 
 TEMPLATE = Path("template")
-PARAMS_TEMPLATE = Path("recipes/text_classification.yaml")
+RECIPES = Path("recipes")
 SCHEMA = Path("params.schema.json")
 SCHEMA_LINE = f"# yaml-language-server: $schema={SCHEMA}"  # by which editors find it
 LOCK = Path("requirements.lock")
 WHEELS = Path("wheels")
 NOT_WRITTEN = (Path(repository_files.PROJECT), differences.TABLE)  # template/ has another one
-NO_TASK = repository_files.TASKS / "text_classification"  # all stages depend on it
 IN_WHEEL = ("docs", "recipes")  # folders that `plumbline docs` and `plumbline recipe` read there
 # An example of an own task, where one is wanted; the files have this name in place of its own.
 WITH_TASK = TEMPLATE / "with_task"
@@ -36,14 +36,16 @@ TASK_LINE = "\ntask: text_classification\n"
 def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Proposal:
     """Write the files into `target`, with `wheel` as the plumbline that the repository installs."""
     root = repository_files.find_root()
+    task = "retrieval" if answers.passage else "text_classification"
     unwanted = _list_unwanted(root, answers.parts)
     for path in repository_files.list_carried(root):
-        if _is_written(path) and path not in unwanted:
+        if _is_written(path, task) and path not in unwanted:
             _write_file(target, path, root, answers.name)
     write_json(target / layout.CHAMPION, {})
     own_wheel = WHEELS / wheel.name
     _lock_wheel(target, own_wheel, wheel.read_bytes())
-    proposal = propose_params((root / PARAMS_TEMPLATE).read_text(encoding="utf-8"), answers)
+    recipe = root / RECIPES / f"{task}.yaml"
+    proposal = propose_params(recipe.read_text(encoding="utf-8"), answers)
     _write_params(target, differences.replace_pages(proposal.text), answers.task)
     if answers.task:
         _write_task(target, root, answers.task)
@@ -51,10 +53,12 @@ def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Propos
     return proposal
 
 
-def _is_written(path: Path) -> bool:
+def _is_written(path: Path, task: str) -> bool:
     is_left_out = path in NOT_WRITTEN or path.parts[0] in IN_WHEEL
     if path.is_relative_to(repository_files.TASKS):  # others are copied when a recipe wants them
-        return path.is_relative_to(NO_TASK)
+        return path.is_relative_to(repository_files.TASKS / task)
+    if path.stem.endswith("behaviour") and task == "retrieval":  # cases of a text and its label
+        return False
     return not is_left_out and not path.is_relative_to(WITH_TASK)
 
 
@@ -77,7 +81,8 @@ def _write_file(target: Path, path: Path, root: Path, name: str) -> None:
 def _write_params(target: Path, text: str, task: str | None) -> None:
     path = target / layout.PARAMS
     path.write_text(f"{SCHEMA_LINE}\n{text}", encoding="utf-8")
-    params = load_params(path)  # so that `make run` does not refuse it
+    with chdir(target):  # which may have the code of the task
+        params = load_params(layout.PARAMS)  # so that `make run` does not refuse it
     write_json(target / SCHEMA, type(params).model_json_schema())
     if task:  # an own task begins with the params of text classification
         path.write_text(text.replace(TASK_LINE, f"\ntask: {task}\n", 1), encoding="utf-8")

@@ -18,12 +18,14 @@ from plumbline.init.columns import (
     ColumnProfile,
     FileColumns,
     guess_label,
+    guess_pair,
     guess_text,
     read_columns,
 )
 
 NAMING = {
-    "label": "name it: --label COLUMN; or each of several that say 1 or 0: --label A --label B",
+    "label": "name it: --label COLUMN; or each of several that say 1 or 0: --label A --label B\n"
+    "for a search, name the column of what answers a text: --passage COLUMN",
     "text": "name it: --text COLUMN",
 }
 MEANINGS = {
@@ -41,7 +43,7 @@ FUNCTION_WORDS = frozenset((
 
 @dataclass(frozen=True)
 class FileSurvey:
-    """A file of texts and labels."""
+    """A file of texts and labels, or of queries and passages."""
 
     path: Path
     num_rows: int
@@ -51,9 +53,10 @@ class FileSurvey:
     separator: str | None  # of the labels in a cell; None: there is one
     others: list[str]  # the other columns
     label_sets: Counter[tuple[str, ...]]  # rows of each set of labels, of one each where they are
-    lengths: list[int]  # words and punctuation marks of each text, ascending
+    lengths: list[int]  # words and punctuation marks of each text or passage, ascending
     english: float  # share of words that are English function words
     num_decoded: int  # rows with bytes that are not UTF-8
+    passage: str | None = None  # the column of what answers a text; then there are no labels
 
     @property
     def has_label_sets(self) -> bool:
@@ -71,7 +74,7 @@ class FileSurvey:
     @property
     def majority(self) -> float:
         """Share of the rows that have the most frequent label, or set of labels."""
-        return max(self.label_sets.values()) / self.label_sets.total()
+        return max(self.label_sets.values(), default=0) / max(1, self.label_sets.total())
 
     @property
     def long_text(self) -> int:
@@ -80,23 +83,35 @@ class FileSurvey:
 
 
 def inspect_file(
-    path: Path, text: str | None, labels: Sequence[str], separator: str | None = None
+    path: Path,
+    text: str | None,
+    labels: Sequence[str],
+    separator: str | None = None,
+    passage: str | None = None,
 ) -> FileSurvey:
-    """Look at a file; `text` and `labels` name columns, None and an empty list: guess.
+    """Look at a file; `text`, `labels` and `passage` name columns, None and an empty list: guess.
 
     `separator` is that of several labels in a cell; "": a cell is one label, None: guess. Raises
     DataError where the file cannot be read or a column cannot be told from the others.
     """
     columns = read_columns(path)
-    text, names = _choose_columns(columns, text, labels, separator)
-    if text in names:
-        raise DataError(f"{path}: {text} is named as text and as label; name another column")
-    if not labels:
-        for name in names:
-            _check_header(path, columns.profiles[name])
-    if separator is None and len(names) == 1:
-        separator = columns.profiles[names[0]].separator
-    index = list(columns.profiles).index(text)
+    pair = _choose_pair(columns, text, labels, passage)
+    names: list[str] = []
+    sets: Counter[tuple[str, ...]] = Counter()
+    if pair:
+        text, passage = pair
+        separator = None
+    else:
+        text, names = _choose_columns(columns, text, labels, separator)
+        if text in names:
+            raise DataError(f"{path}: {text} is named as text and as label; name another column")
+        if not labels:
+            for name in names:
+                _check_header(path, columns.profiles[name])
+        if separator is None and len(names) == 1:
+            separator = columns.profiles[names[0]].separator
+        sets = _count_label_sets(columns, names, separator or None)
+    index = list(columns.profiles).index(passage or text)
     texts = [value for row in columns.rows if (value := row.values[index])]
     return FileSurvey(
         path,
@@ -105,11 +120,28 @@ def inspect_file(
         text,
         names,
         separator or None,
-        [name for name in columns.profiles if name not in (text, *names)],
-        _count_label_sets(columns, names, separator or None),
+        [name for name in columns.profiles if name not in (text, passage, *names)],
+        sets,
         sorted(len(WORD.findall(value)) for value in texts),
         _measure_english(texts),
         sum(row.decoded for row in columns.rows),
+        passage,
+    )
+
+
+def _choose_pair(
+    columns: FileColumns, text: str | None, labels: Sequence[str], passage: str | None
+) -> tuple[str, str] | None:
+    """Return the columns of query and passage; None where the file is to be of labels."""
+    if passage is None:
+        return None if labels or text else guess_pair(columns)
+    if labels or text in (None, passage):
+        raise DataError(
+            f"{columns.path}: --passage {passage}: the passages of a search; name its queries with "
+            "--text, and no --label"
+        )
+    return _require_column(columns, text or "", "--text"), _require_column(
+        columns, passage, "--passage"
     )
 
 

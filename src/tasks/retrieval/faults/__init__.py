@@ -54,9 +54,10 @@ def _copy_queries(before: str, after: str, tables: dict[str, pd.DataFrame]) -> A
 
 
 def _exchange_passages(tables: dict[str, pd.DataFrame]) -> Any:
-    own = tables["test"]["passages"].to_numpy()
-    mixed = np.where(np.arange(len(own)) % 2, own, own[::-1])
-    return {"test": tables["test"].assign(passages=mixed)}
+    test, places = tables["test"], np.arange(len(tables["test"]))
+    order = np.where(places % 2, places, places[::-1])
+    mixed = test[["passages", "grades"]].iloc[order].reset_index(drop=True)
+    return {"test": test.assign(**mixed)}
 
 
 def _ask_by_title(tables: dict[str, pd.DataFrame]) -> Any:
