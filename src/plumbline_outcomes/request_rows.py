@@ -98,7 +98,7 @@ def read_requests(
         before = since - timedelta(days=1)  # shows what is missing between it and `since`
         names = [name for name in names if name >= f"{PREFIX}{before:%Y%m%d}"]
     stored = StoredRows(())
-    stored.query("SET TimeZone = 'UTC'")
+    stored.query("SET GLOBAL TimeZone = 'UTC'")  # of its cursors too
     stored.query(DIGEST)
     stored.add_table("rows", _read_files(folder, names, model, facts), ROWS, with_inputs, model)
     ahead = stored.query('SELECT count(*) AS size FROM rows WHERE "at" > ?', now)

@@ -158,6 +158,15 @@ def test_two_machines_at_once_close_a_day_once(world: World) -> None:
     assert world.look(record=True)["closed"] == first
 
 
+def test_days_are_those_of_utc_wherever_it_runs(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # where noon of UTC is the next day
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        closed = pool.submit(record_outcomes, world).result()
+    assert closed == ["2026-03-10", "2026-03-11"]
+
+
 def test_answers_that_come_after_their_day_was_closed_change_nothing(world: World) -> None:
     world.answer("r399", "c", at=NOON + 1.5 * DAY)  # a retry
     before = world.look(record=True)
