@@ -218,3 +218,21 @@ def test_yield_is_the_share_of_draws_that_meet_the_mask() -> None:
     drawn = replace(ladder, inductors=columns[:split], capacitors=columns[split:])
     share = (compute_margins(specification, drawn) >= 0).mean()
     assert share == pytest.approx(design["yield_share"], abs=0.08)
+
+
+def test_a_champion_that_knows_no_order_by_several_goals_is_scored(examples: Path) -> None:
+    """A bundle has the predictor with which it was packaged."""
+
+    class Older:
+        forms = ("exact",)
+
+        def predict(self, columns: Columns, **params: Any) -> dict[str, list[Any]]:
+            """Answer every row."""
+            if params.get("rank") == "pareto":
+                raise ValueError("rank: expected margin, yield, found 'pareto'")
+            return TextbookPredictor().predict(columns, **params)
+
+    older = score(examples, "test", Older())
+    now = score(examples, "test", TextbookPredictor())
+    assert older.metrics == now.metrics
+    assert (len(older.tables["goals"]), len(now.tables["goals"]) > 0) == (0, True)

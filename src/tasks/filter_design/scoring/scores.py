@@ -1,8 +1,9 @@
 """Scores of a predictor on one split, specification by specification, judged by the oracle."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -91,8 +92,9 @@ def _list_goals(specifications: Sequence[Specification], predictor: Predictor) -
     import pandas as pd
 
     masks = [one for one in specifications if one.order is None][:NUM_OPEN]
-    columns = list_columns(masks)
-    answers = predictor.predict(columns, rank="pareto", designs=10) if masks else {"designs": []}
+    answers: dict[str, list[Any]] = {"designs": []}
+    with suppress(ValueError):  # a champion that was packaged before this rank
+        answers = predictor.predict(list_columns(masks), rank="pareto", designs=10)
     rows = [
         (number, design["order"], design["yield_share"], design["margin_db"])
         for number, designs in enumerate(answers["designs"])
