@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from plumbline.contract.answers import OTHER_MACHINE, SAME_MACHINE, Tolerance, is_same_answer
+from plumbline.contract.answers import (
+    NOTICED,
+    OTHER_MACHINE,
+    SAME_MACHINE,
+    Tolerance,
+    is_same_answer,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,6 +29,9 @@ from plumbline.contract.answers import OTHER_MACHINE, SAME_MACHINE, Tolerance, i
         (OTHER_MACHINE, 1000.0, 1009.0, True),
         (OTHER_MACHINE, [0.5], [9.0, 1.0], True),
         (OTHER_MACHINE, [0.5], {"a": 0.5}, False),
+        (NOTICED, [0.5, ["a"]], [0.504, ["a"]], True),
+        (NOTICED, [0.5, ["a"]], [0.6, ["a"]], False),
+        (NOTICED, ["a", "b"], ["a", "c"], False),
         (OTHER_MACHINE, float("inf"), 0.5, False),
         (OTHER_MACHINE, 0.5, float("inf"), False),
     ],

@@ -92,6 +92,17 @@ def test_a_shadow_is_also_asked_what_the_champion_fails(lines: Lines, tmp_path: 
     assert (shadow["side"], shadow["output.y"] is None) == ("shadow", False)
 
 
+def test_what_both_fail_is_no_pair(lines: Lines, tmp_path: Path) -> None:
+    """Neither is better by it, and nobody can label a request that is not valid."""
+    options = ("--shadow", MOODY, "--log-folder", str(tmp_path))
+    with serving(lines, *options, uri=f"models:/line/{MOODY}") as server:
+        assert server.predict(REJECTS)[0] == 400
+        assert server.predict(1.0)[0] == 200
+        assert server.stop() == 0
+    (pair,) = read_pairs(tmp_path).values()
+    assert [row["output.y"] is None for row in pair] == [False, False]
+
+
 def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) -> None:
     small, large = ("--canary", "3=20%", *KEYED), ("--canary", "3=50%", *KEYED)
     with serving(lines, *small) as server:

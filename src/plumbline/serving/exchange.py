@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from plumbline.contract.answers import OTHER_MACHINE, is_other_decision
+from plumbline.contract.answers import NOTICED, is_other_decision
 from plumbline.serving import metrics
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
@@ -55,7 +55,7 @@ class Exchange:
         num_differing = sum(is_other_decision(*pair) for pair in pairs)
         count(tried.variant, "differs").inc(num_differing)
         count(tried.variant, "same").inc(num_rows - num_differing)
-        return sum(is_other_decision(*pair, OTHER_MACHINE) for pair in pairs)
+        return sum(is_other_decision(*pair, NOTICED) for pair in pairs)
 
     def make_rows(self, answers: tuple[Answer, ...]) -> Iterator[list[Row]]:
         """Make what is logged of each row: a row for each answer, of which the first was shown.

@@ -62,7 +62,7 @@ class TrafficRouter:
 
         A client that named the champion's version is answered by the champion alone. Where the
         canary does not answer, the champion does, so that no client loses. A shadow is also asked
-        what the champion fails; where canary and champion fail, neither is better.
+        what the champion fails; where both fail, neither is better, and nothing is logged.
         """
         canary = None if is_version_named else self._canary.assign(exchange)
         deadline_s = self._settings.limits.deadline_s
@@ -107,7 +107,8 @@ class TrafficRouter:
     async def _compare(self, other: LoadedModel, exchange: Exchange, shown: Answer) -> None:
         """Ask the shadow, or beside a canary the champion, the same; log both answers."""
         found = await other.try_answer(exchange.request, self._settings.limits.deadline_s)
-        self._log.add(exchange, shown, found)
+        if shown.columns or (found and found.columns):
+            self._log.add(exchange, shown, found)
         if found and other is not self._shadow and found.columns:
             self._canary.judge(exchange, found, shown)
         elif found and other is self._shadow and shown.columns:
