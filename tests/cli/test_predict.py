@@ -28,3 +28,9 @@ def test_an_object_names_columns_where_only_one_is_required() -> None:
     request = predict._parse_rows(signature, ['{"area": 84.0, "district": "mill"}'], {})
     assert request.columns == {"area": [84.0], "district": ["mill"]}
     assert predict._parse_rows(signature, ["84.0"], {}).columns["area"] == [84.0]
+
+
+def test_an_object_may_be_the_value_of_the_only_column() -> None:
+    spec = {"type": "object", "properties": {"a": {"type": "double"}}}
+    signature = Signature(inputs=(Field("spec", spec),), outputs=())
+    assert predict._parse_rows(signature, ['{"a": 1.0}'], {}).columns == {"spec": [{"a": 1.0}]}

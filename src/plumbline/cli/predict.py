@@ -101,14 +101,16 @@ def _parse_rows(signature: Signature, rows: list[str], params: dict[str, Any]) -
             values = [strict.parse_json(row) for row in rows]
     except ValueError as error:
         raise ParamsError(f"a value: {error}") from None
-    if len(required) == 1 and not all(isinstance(value, dict) for value in values):
+    names = {field.name for field in signature.inputs}
+    are_records = all(isinstance(value, dict) and value.keys() <= names for value in values)
+    if len(required) == 1 and not are_records:
         values = {required[0].name: values}
     body = json.dumps({"inputs": values, "params": params}).encode()
     try:
         return parse_body(body, "application/json", signature, len(rows))
     except RequestError as error:
-        names = ", ".join(field.name for field in signature.inputs)
-        raise ParamsError(f"{error.message}; expected values or JSON objects of {names}") from None
+        known = ", ".join(field.name for field in signature.inputs)
+        raise ParamsError(f"{error.message}; expected values or JSON objects of {known}") from None
 
 
 def _print_cells(column: str, rows: list[str], cells: list[dict[str, str]], title: str) -> None:

@@ -14,7 +14,7 @@ from plumbline.serving.inference_request import InferenceRequest, build_request
 from plumbline.serving.loaded_model import Answer, LoadedModel
 from plumbline.serving.strict_json import parse_json
 
-FORMATS = ("float", "base64")
+FORMATS = (None, "float", "base64")
 KEYS = ("input", "model", "encoding_format", "user")
 NO_VECTORS = RequestError(404, "NO_VECTORS", "this model gives no vectors")
 
@@ -27,20 +27,23 @@ def parse_embeddings_body(
     RequestError if the body is not valid, and for a model that gives no vectors.
     """
     body = parse_json(raw)
-    if not isinstance(body, dict) or body.get("encoding_format", "float") not in FORMATS:
+    if not isinstance(body, dict) or body.get("encoding_format") not in FORMATS:
         raise BadRequestError("expected input, model and an encoding_format of float or base64")
     if body.get("model") != model.cached.name:
         raise RequestError(404, "NO_SUCH_MODEL", f"model: this server has {model.cached.name}")
-    if "vectors" not in [param.name for param in model.signature.params]:
+    signature = model.signature
+    params, outputs = signature.params, signature.outputs
+    known = [*(each.name for each in params), *(each.name for each in outputs)]
+    if not {"vectors", "vector", "tokens"} <= set(known):
         raise NO_VECTORS
     texts = body.get("input")
     if isinstance(texts, str):
         texts = [texts]
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise BadRequestError("input: expected a text or a list of texts, not token ids")
-    params = {key: value for key, value in body.items() if key not in KEYS and value is not None}
-    columns = {model.signature.inputs[0].name: texts}
-    request = build_request(columns, params | {"vectors": True}, model.signature, max_rows)
+    given = {key: value for key, value in body.items() if key not in KEYS and value is not None}
+    columns = {signature.inputs[0].name: texts}
+    request = build_request(columns, given | {"vectors": True}, signature, max_rows)
     return request, body.get("encoding_format") == "base64"
 
 

@@ -113,12 +113,17 @@ class Predictor:
         return answers
 
     def search_corpus(self, corpus: Mapping[str, list[str]]) -> "Predictor":
-        """Return the same search of other `ids` and `texts`, which are encoded now."""
+        """Return the same search of other `ids` and `texts`; only new texts are encoded."""
         words, vectors = self._words, self._vectors
         if words is not None:
             words = LexicalIndex(corpus["texts"], *words.settings)
-        if self._encoder is not None:
-            vectors = self._encoder.encode_passages(corpus["texts"]).astype(np.float16)
+        if vectors is not None:
+            known = dict(zip(self.texts, vectors, strict=True))
+            new = [text for text in corpus["texts"] if text not in known]
+            if new:
+                encoded = self._encoder.encode_passages(new).astype(np.float16)
+                known |= zip(new, encoded, strict=True)
+            vectors = np.stack([known[text] for text in corpus["texts"]])
         return Predictor(corpus, words, self._encoder, vectors, self._max_chars, self.forms)
 
     def _score_passages(self, query: str, vector: Any) -> Any:

@@ -70,6 +70,19 @@ def test_the_bundle_finds_what_the_model_finds(folder: Path, params: RetrievalPa
     assert ours.metrics["ndcg_at_10"] == pytest.approx(theirs.metrics["ndcg_at_10"], abs=0.02)
 
 
+def test_another_corpus_is_searched_as_if_sealed_with_it(
+    folder: Path, params: RetrievalParams
+) -> None:
+    sealed = load(save(folder, params, "both"))
+    queries = read_queries(layout.EXAMPLES, "test")["query"].tolist()[:20]
+    texts = [*sealed.texts[:-1], "parcel 4711 and invoice 4712"]
+    few = sealed.search_corpus({"ids": sealed.ids, "texts": texts})
+    again = few.search_corpus({"ids": sealed.ids, "texts": sealed.texts})
+    found = [each.predict({"query": [*queries, texts[-1]]})["ids"] for each in (sealed, few, again)]
+    assert found[1][-1][0] == sealed.ids[-1]
+    assert found[0] == found[2]
+
+
 def test_an_answer_is_the_same_alone_and_in_company(folder: Path, params: RetrievalParams) -> None:
     predictor = load(save(folder, params, "both"))
     queries = read_queries(layout.EXAMPLES, "test")["query"].tolist()[:16]

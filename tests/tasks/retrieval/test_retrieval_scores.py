@@ -1,5 +1,6 @@
 """The metric counts what a user reads, over the whole corpus; cheats and chance are seen."""
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,13 @@ import pytest
 from tests.support.small_retrieval import build_params
 from tests.support.task_examples import write_examples
 
-from tasks.retrieval.data.storage import digest_text, read_corpus, read_queries
+from tasks.retrieval.data.storage import (
+    Corpus,
+    digest_text,
+    read_corpus,
+    read_queries,
+    write_corpus,
+)
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import LexicalIndex
 from tasks.retrieval.predictor import Predictor as Search
@@ -170,6 +177,17 @@ def test_one_answer_for_all_does_not_know_it(examples: Path, params: RetrievalPa
     own, *_, lengths = check_behaviour(params, examples, Constant())
     assert own.num_passed <= 1
     assert lengths.num_passed == 0
+
+
+def test_passages_that_all_begin_alike_are_asked_by_no_sentence(
+    tmp_path: Path, examples: Path, params: RetrievalParams
+) -> None:
+    shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
+    corpus = read_corpus(tmp_path)
+    write_corpus(tmp_path, Corpus(corpus.ids, [f"Question:\n{text}" for text in corpus.texts]))
+    search = build_baselines(params, tmp_path)["bm25"]
+    own, *_ = check_behaviour(params, tmp_path, search)
+    assert own.num_cases == 0
 
 
 def test_a_list_begins_with_the_answer_that_is_given_alone(

@@ -28,9 +28,8 @@ def compare_export(
     settings = read_json(folder / SETTINGS)["encoder"]
     kept = read_json(folder / "corpus.json")
     corpus, config = read_corpus(layout.EXAMPLES), params.candidates[candidate]
-    own = zip(kept["ids"], kept["texts"], strict=True)
-    strange = set(own) ^ set(zip(corpus.ids, corpus.texts, strict=True))
-    compared = [ExportDifference("the corpus", len(strange), 0.0, len(corpus.ids))]
+    is_other = (kept["ids"], kept["texts"]) != (corpus.ids, corpus.texts)
+    compared = [ExportDifference("the corpus", float(is_other), 0.0, len(corpus.ids))]
     if not isinstance(config, EncoderSettings):
         return compared
     others = [key for key in SETTINGS_OF_PARAMS if settings[key] != getattr(config, key)]

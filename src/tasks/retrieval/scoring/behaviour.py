@@ -73,7 +73,8 @@ def _check_own_sentence(examples: Path, predictor: Predictor) -> Case:
     counts = Counter(first)
     places = [place for place, sentence in enumerate(first) if counts[sentence] == 1]
     drawn = np.random.default_rng(0).permutation(places)[:NUM_ROWS].tolist()
-    found = predictor.predict({"query": [first[place] for place in drawn]}, top_k=1)["id"]
+    asked = {"query": [first[place] for place in drawn]}
+    found = predictor.predict(asked, top_k=1)["id"] if drawn else []
     failures = []
     for place, id_ in zip(drawn, found, strict=True):
         if id_ != corpus.ids[place]:
