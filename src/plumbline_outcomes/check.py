@@ -15,7 +15,7 @@ from plumbline.drift.statistical_tests import LABEL, classify_column
 from plumbline.registry import promotion
 from plumbline.registry.alerts import send_alert
 from plumbline.registry.journal import Entry, read_journal
-from plumbline.registry.journal_rules import read_facts
+from plumbline.registry.journal_rules import WON, read_facts
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
@@ -170,6 +170,21 @@ def check_outcomes(
         "coverage": live_score.list_coverage(own),
         "delay": live_score.measure_delay(own),
         "volunteered": live_score.describe_volunteered(own),
+    }
+
+
+def name_winner(subject: Subject, report: Mapping[str, Any]) -> dict[str, str]:
+    """Name what CI asks approval for where a look ended a trial that was won; else nothing."""
+    plan, found = subject.plan, report["trial"]
+    is_won = plan and found["verdict"] in WON and found.get("end", "").startswith(found["verdict"])
+    if not plan or not is_won:
+        return {}
+    own = subject.champion
+    return {
+        "won": plan.version,
+        "bundle": plan.bundle,
+        "model": own.name,
+        "champion": own.version,
     }
 
 

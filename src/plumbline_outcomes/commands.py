@@ -118,7 +118,7 @@ def judge(
         print_plain(f"full report: {layout.OUTCOMES_PAGE}")
     if workflow:
         forge = find_forge()
-        forge.set_outputs(outcomes=report["verdict"])
+        forge.set_outputs(outcomes=report["verdict"], **check.name_winner(subject, report))
         forge.add_summary(f"## Outcomes: {report['verdict']}\n\n{html.format_code(message)}")
         forge.annotate("notice", "outcomes", message)
         return

@@ -81,9 +81,11 @@ class Trial:
     def look(self, days: int = 20, **options: Any) -> dict[str, Any]:
         """What is found of the trial so many days after it began."""
         self.world.trial = trial.find_trial("line")
+        subject = self.world.subject
         report = self.world.look(now=self.begin + days * DAY, **options)
         assert report["trial"]["told"] in report["lines"]
-        return dict(report["trial"]) | {"lines": report["lines"]}
+        won = check.name_winner(subject, report)
+        return dict(report["trial"]) | {"lines": report["lines"], "won": won}
 
 
 def begin(params: Params, **options: Any) -> Plan:
@@ -117,7 +119,8 @@ def read_days(plan: Plan) -> list[dict[str, Any]]:
 
 def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     paired.fill(1800, won=150, lost=50)
-    assert paired.look()["verdict"] == "better"
+    look = paired.look()
+    assert (look["verdict"], look["won"]) == ("better", {})
     assert not read_entries("outcomes")
     with pytest.raises(RegistryError, match=r"has won no trial .* registry\.trial"):
         promotion.promote("line", CHALLENGER, "1", "", needs_trial=True)
@@ -125,7 +128,10 @@ def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     assert found["end"] == f"better (journal entry {read_entries('outcomes')[-1].number})"
     assert (found["rows"], found["differs"], found["labelled"]) == (2000, 200, 200)
     assert found["low"] < found["gain"] == 0.05 < found["high"]
+    named = {"won": "3", "bundle": paired.plan.bundle, "model": "line", "champion": "1"}
+    assert found["won"] == named
     number = len(read_entries("outcomes"))
+    assert paired.look(record=True)["won"] == {}
     assert paired.look(record=True)["verdict"].startswith("better (journal entry")
     assert len(read_entries("outcomes")) == number
     asked = "asked; trial run is over"  # also a reason that reads like the trial that is added

@@ -96,3 +96,23 @@ def test_training_is_asked_for_by_the_calendar_for_drift_and_for_outcomes() -> N
         known = {"needs": {"look": {"outputs": look}, "keep": {"result": "skipped"}}}
         assert holds(ask["if"], known, is_fine=True) == bool(reason)
         assert not reason or fill(why, known, is_fine=True)["WHY"] == reason
+
+
+def test_who_won_a_trial_waits_for_approval_once_the_journal_is_kept() -> None:
+    propose = JOBS["drift.yml propose"]
+    look = {"won": "3", "model": "m", "bundle": "b", "champion": "1", "next": "next.tar"}
+    for changed, kept, is_asked in (
+        ({}, "success", True),
+        ({"next": ""}, "skipped", True),
+        ({}, "failure", False),
+        ({"won": ""}, "success", False),
+    ):
+        needs = {"look": {"outputs": look | changed}, "keep": {"result": kept}}
+        assert holds(propose["if"], {"needs": needs}, is_fine=True) is is_asked
+    (step,) = propose["steps"]
+    assert "gh workflow run promote.yml" in step["run"]
+    known = {
+        "needs": {"look": {"outputs": look}},
+        "github": {"actor": "ann", "token": "t", "repository": "r"},
+    }
+    assert fill({"V": step["env"]["VERSION"]}, known, is_fine=True) == {"V": "3"}
