@@ -23,7 +23,7 @@ from plumbline.sources.request_folder import RequestFolder
 from plumbline_outcomes import closing, drawing, live_score, pairs, trial
 from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
 from plumbline_outcomes.live_score import LiveVerdict
-from plumbline_outcomes.outcome_rows import open_outcomes
+from plumbline_outcomes.outcome_rows import OutcomesFile, open_outcomes
 from plumbline_outcomes.request_rows import LogFacts, read_requests
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ class Subject:
     plan: trial.Plan | None = None  # of the last trial, and how that ended
     end: str = ""
     history: Sequence[Entry] = ()  # of its model, oldest first
+
+    def is_tried_by(self, kind: str) -> bool:
+        """Whether outcomes of this kind decide the last trial."""
+        kinds = {"paired": "label", "split": "value"}
+        return self.plan is not None and kinds[self.plan.kind] == kind
 
 
 def open_subject(address: str, params: Params) -> Subject:
@@ -99,7 +104,9 @@ def check_outcomes(
 
     name, folder = subject.champion.name, RequestFolder(log)
     history = promotion.read_history(name) if record else subject.history
-    closed = closing.list_closed(history, folder.digest)
+    folder.list_log()  # says what is missing before outcomes are opened
+    given = open_given(subject, outcomes, label)
+    closed = closing.list_closed(history, folder.digest, given.kind)
     if subject.plan and not subject.end:
         other = closing.find_other_log(history, folder.digest, subject.plan)
         subject = replace(subject, end=other)
@@ -108,15 +115,13 @@ def check_outcomes(
         facts.first = datetime.combine(date.fromisoformat(min(closed)), time(), UTC)
         if record:
             since = date.fromisoformat(max(closed)) + timedelta(days=1)
-    joined = join(subject, folder, outcomes, label, since, facts, now)
+    joined = join(subject, folder, given, since, facts, now)
     kept = closing.read_closed(folder, closed)
     num_late, num_answers = joined.count_closed(name, kept["id"])
     joined.refuse_strangers(num_late)
     claim, classes = subject.claim, subject.classes
     if joined.kind == "value":  # the evidence says nothing of reactions
         claim, classes = None, frozenset()
-        if record:
-            raise DataError(f"{outcomes}: reactions decide nothing; --record needs labels")
     truths = joined.list_truths()
     rows = joined.collect(subject.score_answer)
     new_classes = find_new_classes(truths, classes, is_right=bool((rows["score"] > 0).any()))
@@ -125,11 +130,14 @@ def check_outcomes(
         rows = rows[~rows["id"].isin(kept["id"])]  # a retry after its day is the same unit
         mature = params.outcomes.mature_days
         days, why_open = closing.list_due(rows, facts, mature, now, accepted)
-        plan = None if subject.end else subject.plan
-        new = closing.close_days(folder, subject.champion, rows, days, accepted, plan)
+        plan = subject.plan if subject.is_tried_by(given.kind) and not subject.end else None
+        asked = (folder, subject.champion, rows, days, accepted)
+        new = closing.close_days(*asked, plan, given.kind, kept)
         rows = pd.concat([kept, closing.read_closed(folder, new)], ignore_index=True)
         closed |= new
-    on_trial = _look_at_trial(subject, rows, closed if record else None, params, now, why_open)
+    on_trial = None
+    if subject.end or subject.is_tried_by(given.kind):
+        on_trial = _look_at_trial(subject, rows, closed if record else None, params, now, why_open)
     if joined.kind == "value":  # a reaction belongs to the answer that was shown alone
         rows = rows[rows["shown"]]
     groups: Any = rows.groupby("bundle", sort=True)
@@ -175,7 +183,7 @@ def check_outcomes(
 
 def name_winner(subject: Subject, report: Mapping[str, Any]) -> dict[str, str]:
     """Name what CI asks approval for where a look ended a trial that was won; else nothing."""
-    plan, found = subject.plan, report["trial"]
+    plan, found = subject.plan, report["trial"] or {"verdict": ""}
     is_won = plan and found["verdict"] in WON and found.get("end", "").startswith(found["verdict"])
     if not plan or not is_won:
         return {}
@@ -206,7 +214,7 @@ def _look_at_trial(
     if end:
         return {"trial": plan.number, "verdict": end, "told": f"trial {plan.number}: {end}"}
     if closed is None:
-        return pairs.look(plan, rows, [pairs.count_pairs(rows, plan)], params, now)
+        return pairs.look(plan, rows, [pairs.count(rows, plan)], params, now)
     counts = [read_facts(entry).get("pairs", {}) for entry in closed.values()]
     days = [day for day in counts if day.get("trial") == plan.number]
     found = pairs.look(plan, rows, days, params, now)
@@ -215,11 +223,19 @@ def _look_at_trial(
     return found | {"end": end}
 
 
+def open_given(subject: Subject, outcomes: str, label: str) -> OutcomesFile:
+    """Open a file of outcomes, whose labels may be called as the champion's training data did."""
+    own = subject.columns
+    inputs = [each.name for each in subject.signature.inputs]
+    ignored = {*inputs, *(own.get(name, name) for name in inputs)}
+    labels = (label or own.get(LABEL, LABEL), label or LABEL)
+    return open_outcomes(outcomes, labels, ignored)
+
+
 def join(
     subject: Subject,
     folder: RequestFolder,
-    outcomes: str,
-    label: str,
+    given: OutcomesFile,
     since: date | None,
     facts: LogFacts,
     now: datetime,
@@ -227,12 +243,6 @@ def join(
     with_inputs: bool = False,
 ) -> JoinedRows:
     """Join a file of outcomes to the champion's log, from the day `since` on."""
-    folder.list_log()  # says what is missing before outcomes are opened
-    own = subject.columns
-    inputs = [each.name for each in subject.signature.inputs]
-    ignored = {*inputs, *(own.get(name, name) for name in inputs)}
-    labels = (label or own.get(LABEL, LABEL), label or LABEL)
-    given = open_outcomes(outcomes, labels, ignored)
     name = subject.champion.name
     requests = read_requests(folder, name, since, facts, now, with_inputs=with_inputs)
     return JoinedRows(requests, given, facts.first, subject.signature, subject.classes)

@@ -18,8 +18,8 @@ from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
+from plumbline_outcomes import pairs
 from plumbline_outcomes.joining import TEXTS, build_schema
-from plumbline_outcomes.pairs import count_pairs
 from plumbline_outcomes.request_rows import LogFacts
 from plumbline_outcomes.trial import Plan
 
@@ -27,14 +27,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 CLOSED = "closed-"  # begins the names of these files
+LABEL = "label"  # the kind of outcomes that are truths
 
 
-def list_closed(history: Sequence[Entry], log: str) -> dict[str, Entry]:
-    """Map each day that was closed of the log with this digest to its entry, in their order."""
+def list_closed(history: Sequence[Entry], log: str, kind: str = LABEL) -> dict[str, Entry]:
+    """Map each day that was closed of the log with this digest to its entry, in their order.
+
+    `kind`: by labels, or by reactions; a day may be closed by both.
+    """
     closed = {}
     for entry in history:
         facts = read_facts(entry)
-        if "day" in facts and facts["log"] == log:
+        if "day" in facts and (facts["log"], facts.get("kind", LABEL)) == (log, kind):
             closed[facts["day"]] = entry
     return closed
 
@@ -56,7 +60,7 @@ def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFram
 
     tables = []
     for day, entry in closed.items():
-        name = name_file(entry.model, day)
+        name = name_file(entry.model, day, read_facts(entry).get("kind", LABEL))
         content = _read_file(folder, name)
         if content is None or hashlib.sha256(content).hexdigest() != entry.evidence:
             found = "is missing" if content is None else "was changed since"
@@ -98,33 +102,41 @@ def close_days(
     days: Sequence[str],
     accepted: str,
     plan: Plan | None = None,
+    kind: str = LABEL,
+    earlier: "pd.DataFrame | None" = None,
 ) -> dict[str, Entry]:
     """Keep the rows of each of `days` beside the log, and return the journal's entries on them.
 
-    Counts for the trial `plan` are in them. What somebody closed meanwhile stays, and a file that a
-    killed run left is the one.
+    Counts for the trial `plan` are in them; `earlier` are the rows of days that were closed before.
+    What somebody closed meanwhile stays, and a file that a killed run left is the one.
     """
     import pandas as pd
 
     if not days:
         return {}
+    every = rows if earlier is None else pd.concat([earlier, rows], ignore_index=True)
     with open_desk(champion.name) as desk:
         other = find_other_log(desk.entries, folder.digest, plan) if plan else ""
         if other:
             raise DataError(f"{folder.shown}: {other} since a moment; run it again")
-        known = list_closed(desk.entries, folder.digest)
+        known = list_closed(desk.entries, folder.digest, kind)
         for day in days:
             if day in known:
                 continue
-            name = name_file(champion.name, day)
+            name = name_file(champion.name, day, kind)
             content = _read_file(folder, name)
             if content is None:
                 content = _encode(rows[rows["day"] == day])
                 folder.write(partial(str, name), content)
             kept = pd.read_parquet(io.BytesIO(content))
-            facts: dict[str, Any] = {"day": day, "log": folder.digest, "bundles": _count(kept)}
+            counted = "bundles" if kind == LABEL else "rates"
+            facts: dict[str, Any] = {"day": day, "log": folder.digest, counted: _count(kept)}
+            if kind != LABEL:
+                facts["kind"] = kind
             if plan:
-                facts["pairs"] = count_pairs(kept, plan)
+                before = every[every["day"].astype(str) < day]
+                until = pd.concat([before, kept], ignore_index=True)
+                facts["pairs"] = pairs.count(until, plan, max(known, default=""), day)
             if accepted:
                 facts["accepted"] = accepted
             told = f"{len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"
@@ -138,9 +150,9 @@ def close_days(
     return {day: known[day] for day in days}
 
 
-def name_file(model: str, day: str) -> str:
+def name_file(model: str, day: str, kind: str = LABEL) -> str:
     """Name the file of a closed day: several models may have one log."""
-    return f"{CLOSED}{model}-{day}{SUFFIX}"
+    return f"{CLOSED}{model}-{'' if kind == LABEL else f'{kind}-'}{day}{SUFFIX}"
 
 
 def _count(rows: "pd.DataFrame") -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -136,6 +136,16 @@ def begin_trial(
         float, typer.Option(min=0.001, max=0.5, help="The smallest gain that is worth finding.")
     ] = 0.02,
     days: Annotated[int, typer.Option(min=1, max=365, help="Later requests do not count.")] = 28,
+    kind: Annotated[
+        Literal["truth", "reaction"],
+        typer.Option(
+            help="By labels of what both answered, or reactions of keys that one version answers."
+        ),
+    ] = "truth",
+    share: Annotated[
+        float,
+        typer.Option(min=0.01, max=0.5, help="The smallest share of keys in --canary."),
+    ] = 0.5,
     model: ChampionAddress = "",
     reason: Reason = "",
 ) -> None:
@@ -159,6 +169,8 @@ def begin_trial(
         datetime.now(UTC),
     )
     asked: Any = {"worth": worth, "days": days, "reason": reason, "ahead": ahead}
+    if kind == "reaction":
+        asked |= {"kind": "split", "share": share}
     plan = trial.begin_trial(name, version, differ, params, **asked)
     print_plain(
         f"trial {plan.number}: {name} version {version} has to be {plan.policy} than champion "

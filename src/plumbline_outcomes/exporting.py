@@ -73,7 +73,9 @@ def export_rows(
     _refuse_leaks(data)
     facts = LogFacts()
     folder = RequestFolder(log)
-    joined = check.join(subject, folder, outcomes, label, None, facts, now, with_inputs=True)
+    folder.list_log()  # says what is missing before outcomes are opened
+    opened = check.open_given(subject, outcomes, label)
+    joined = check.join(subject, folder, opened, None, facts, now, with_inputs=True)
     if joined.kind == "value":
         raise DataError(f"{outcomes}: reactions (value) say whether an answer was liked, not what "
                         "was right; training needs a column of labels")  # fmt: skip

@@ -67,7 +67,7 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
     yield "; ".join(filter(None, (trial["told"], trial.get("why"), trial.get("end"))))
-    share, hour, least = trial.get("paired", (1.0, 0, 1.0))
+    share, hour, least = trial.get("paired") or (1.0, 0, 1.0)
     if least < SOUND:
         yield f"  both were asked {share:.0%} of its rows, and {least:.0%} from {hour}:00 (UTC) on"
     if trial.get("as_answered") is not None:

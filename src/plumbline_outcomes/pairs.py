@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.params import Params
 from plumbline.statistics import betting
 from plumbline_outcomes import live_score
+from plumbline_outcomes.keys import MAX_KEYLESS, count_keys
 from plumbline_outcomes.live_score import PLACES
 from plumbline_outcomes.trial import Plan
 
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 WORSE = 0.01  # chance that a version without a loss is returned
+LAST = "9999-12-31"
 RATIO = 0.001  # chance that sound assignments seem to be of another share
-SPAN = (-1.0, 1.0)
+COUNTED = ("rows", "differs", "labelled", "keyless")
 SIDES = ("low", "high")  # each label that is missing against the challenger, and for it
 
 
@@ -76,28 +78,30 @@ def count_pairs(rows: "pd.DataFrame", plan: Plan) -> dict[str, Any]:
 
 
 def weigh(plan: Plan, days: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Weigh what `count_pairs` found of all days: e-values, and the gain with its ends."""
+    """Weigh what `count_pairs` or `count_keys` found of all days: e-values, the gain, its ends."""
     total: Counter[str] = Counter()
-    counts: dict[str, Counter[float]] = {side: Counter() for side in SIDES}
+    counts: dict[str, Counter[float]] = {name: Counter() for name in (*SIDES, "ratio", "known")}
     for day in days:
-        total.update({name: day[name] for name in ("rows", "differs", "labelled")})
-        for side in SIDES:
-            counts[side].update({float(value): number for value, number in day[side].items()})
-    low, high = counts.values()
+        total.update({name: day.get(name, 0) for name in COUNTED})
+        for side, values in counts.items():
+            found = day.get(side, day["low"] if side == "high" else {})
+            values.update({float(value): number for value, number in found.items()})
+    low, high = counts["low"], counts["high"]
     sums = [value * number for side in (low, high) for value, number in side.items()]
     (limit, planned), (loss, feared) = plan.questions
+    span = plan.span
     stakes = (
-        betting.find_stake(planned, limit, span=SPAN),
-        betting.find_stake(feared, loss, span=SPAN),
+        betting.find_stake(planned, limit, span=span),
+        betting.find_stake(feared, loss, span=span),
     )
-    found: dict[str, Any] = {name: total[name] for name in ("rows", "differs", "labelled")}
-    return found | {
+    return {name: total[name] for name in COUNTED} | {
         "requests": low.total(),
         "gain": sum(sums) / 2 / max(1, low.total()),
-        "low": betting.compute_interval(low, 2 * plan.level, span=SPAN, stakes=stakes)[0],
-        "high": betting.compute_interval(high, 2 * WORSE, span=SPAN, stakes=stakes)[1],
-        "better_e": betting.compute_e_value(low, limit, span=SPAN, planned=planned),
-        "worse_e": betting.compute_e_value(betting.negate(high), loss, span=SPAN, planned=feared),
+        "low": betting.compute_interval(low, 2 * plan.level, span=span, stakes=stakes)[0],
+        "high": betting.compute_interval(high, 2 * WORSE, span=span, stakes=stakes)[1],
+        "better_e": betting.compute_e_value(low, limit, span=span, planned=planned),
+        "worse_e": betting.compute_e_value(betting.negate(high), loss, span=span, planned=feared),
+        "has_other_shares": has_other_share(counts["ratio"]) or has_other_share(counts["known"]),
     }
 
 
@@ -109,22 +113,25 @@ def judge(
     There is none where the shares of a canary are not those that were set, or too few rows that
     differ have a label; a gain is not enough where a group loses.
     """
-    if has_other_shares(rows, plan):
+    is_split = plan.kind == "split"
+    if found["has_other_shares"] or (not is_split and has_other_share(count_shares(rows, plan))):
         return "cannot tell", "the canary got another share of the keys than was set"
-    if found["labelled"] < plan.coverage * found["differs"]:
+    if found["keyless"] > MAX_KEYLESS * found["rows"]:
+        return "cannot tell", f"over {MAX_KEYLESS:.0%} of the rows have no key (--key-header)"
+    if not is_split and found["labelled"] < plan.coverage * found["differs"]:
         return "cannot tell", f"{plan.coverage:.0%} of the rows that differ need a label"
     if found["worse_e"] >= 1 / WORSE:
         return "worse", ""
     if found["better_e"] < 1 / plan.level:
         return "open", ""
-    loser = find_losing_group(rows, plan, params)
+    loser = "" if is_split else find_losing_group(rows, plan, params)
     if loser:
         return "open", f"{loser} loses more than evaluation.max_slice_loss"
     return ("better" if plan.policy == "better" else "not worse"), ""
 
 
-def has_other_shares(rows: "pd.DataFrame", plan: Plan) -> bool:
-    """Whether a canary got another share of the keys than was set: one side's rows are missing.
+def count_shares(rows: "pd.DataFrame", plan: Plan) -> Counter[float]:
+    """Count how far the side of each key is from the share that the canary had then.
 
     A key counts once, at its first request; without one a request is its own key.
     """
@@ -133,9 +140,13 @@ def has_other_shares(rows: "pd.DataFrame", plan: Plan) -> bool:
     keys = within["key"].astype(object).fillna(within["id"].astype(object))
     first = within.loc[~keys.duplicated()]
     values = (first["assigned"] == "canary").astype(float) - first["share"].astype(float)
-    counts = Counter(values.round(PLACES).tolist())
+    return Counter(values.round(PLACES).tolist())
+
+
+def has_other_share(counts: Counter[float]) -> bool:
+    """Whether a canary got another share of the keys than was set: one side's rows are missing."""
     return any(
-        betting.compute_e_value(side, 0.0, span=SPAN) >= 2 / RATIO
+        betting.compute_e_value(side, 0.0, span=(-1.0, 1.0)) >= 2 / RATIO
         for side in (counts, betting.negate(counts))
     )
 
@@ -157,9 +168,20 @@ def find_losing_group(rows: "pd.DataFrame", plan: Plan, params: Params) -> str:
     for name, places in groups.items():
         values = pairs.iloc[places].groupby(level="id")["high"].mean().round(PLACES)
         counts = betting.negate(Counter(values.tolist()))
-        if betting.compute_e_value(counts, plan.slice_loss, span=SPAN) >= len(groups) / plan.level:
+        if (
+            betting.compute_e_value(counts, plan.slice_loss, span=plan.span)
+            >= len(groups) / plan.level
+        ):
             losers[name] = float(values.mean())
     return min(losers, key=losers.__getitem__, default="")
+
+
+def count(rows: "pd.DataFrame", plan: Plan, before: str = "", day: str = LAST) -> dict[str, Any]:
+    """Count for the journal what is closed by `day` and was not by the day `before`."""
+    if plan.kind == "split":
+        return count_keys(rows, plan, before, day)
+    days = rows["day"].astype(str)
+    return count_pairs(rows[(days > before) & (days <= day)], plan)
 
 
 def look(
@@ -172,13 +194,16 @@ def look(
     """Look at a trial, of which `days` are the counts and `rows` all answers."""
     found = weigh(plan, days)
     verdict, why = judge(plan, found, rows, params)
-    age = timedelta(days=params.outcomes.mature_days + 1)
+    own_days = plan.unit_days * (plan.kind == "split")
+    age = timedelta(days=own_days + params.outcomes.mature_days + 1)
     is_over = now.date() - age >= plan.end.date()
+    counted = "{requests:,} requests, {labelled:,} of {differs:,} rows that differ have a label"
+    if plan.kind == "split":
+        counted = "{labelled:,} keys with a reaction, of {differs:,}"
     told = (
         f"trial {plan.number}, version {plan.version}: {verdict}; gain {found['gain']:+.3f} "
         f"({found['low']:+.3f} to {found['high']:+.3f}, valid at every look) in "
-        f"{found['requests']:,} requests, {found['labelled']:,} of {found['differs']:,} rows that "
-        "differ have a label"
+        f"{counted.format(**found)}"
     )
     return found | {
         "trial": plan.number,
@@ -186,7 +211,7 @@ def look(
         "why": why,
         "told": told,
         "as_answered": measure_as_answered(rows, plan),
-        "paired": measure_paired(rows, plan),
+        "paired": None if plan.kind == "split" else measure_paired(rows, plan),
         "is_over": is_over,
     }
 

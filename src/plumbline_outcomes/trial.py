@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
@@ -52,8 +53,11 @@ class Plan:
     slice_loss: float
     slice_rows: int
     reason: str
-    kind: str = "paired"
+    kind: str = "paired"  # or split: by reactions, of which each key has those to one version
     ahead: float = 0.0  # seconds, of a server's clock
+    share: float = 0.5  # the smallest of all keys that the canary of a split has
+    rate: float = 0.5  # the mean reaction to the champion before
+    unit_days: int = 0  # of a key, from its first request
     number: int = 0  # of the entry
     begin: datetime = datetime.max
 
@@ -73,8 +77,23 @@ class Plan:
         gain, loss = self.limit, -min(self.limit, 0.0)
         return (gain, self._expect(gain + self.worth)), (loss, self._expect(loss + self.worth))
 
+    @property
+    def span(self) -> betting.Span:
+        """The smallest value and the largest."""
+        end = max(self.rate, 1 - self.rate) / self.share if self.kind == "split" else 1.0
+        return -end, end
+
     def _expect(self, gain: float) -> betting.Counts:
-        """How likely a row is lost, alike or won, at this gain."""
+        """How likely each value is at this gain: of a key that reacts or not, or of a row."""
+        if self.kind == "split":
+            rate, share = self.rate, self.share
+            chance = min(rate + gain, 1.0)
+            return {
+                (1 - rate) / share: share * chance,
+                -rate / share: share * (1 - chance),
+                -(1 - rate) / (1 - share): (1 - share) * rate,
+                rate / (1 - share): (1 - share) * (1 - rate),
+            }
         differ = min(max(self.differ, abs(gain)), 1.0)
         return {-1.0: (differ - gain) / 2, 0.0: 1 - differ, 1.0: (differ + gain) / 2}
 
@@ -112,9 +131,11 @@ def begin_trial(
     worth: float,
     days: int,
     reason: str,
-    ahead: float = 0.0,
+    **others: Any,
 ) -> Plan:
     """Write the plan of a trial against the champion of `name` into the journal.
+
+    `others` are `kind`, `share` and `ahead` of it.
 
     Repeated it is the same one. RegistryError where another is open, or the bundle is the
     champion's; RefusedError where it may not answer; ParamsError where no level is left.
@@ -132,7 +153,8 @@ def begin_trial(
         trials = [read_plan(entry) for entry in desk.entries if entry.action == "trial"]
         if trials and not find_end(trials[-1], desk.entries):
             last = trials[-1]
-            if (last.bundle, last.worth, last.days) == (bundle, worth, days):
+            asked = (bundle, worth, days, others.get("kind", last.kind))
+            if (last.bundle, last.worth, last.days, last.kind) == asked:
                 return last
             raise RegistryError(
                 f"{name}: trial {last.number} of version {last.version} (worth {last.worth}, "
@@ -150,12 +172,21 @@ def begin_trial(
             version, bundle, champion, rules.champion.policy, rules.champion.margin, worth, days,
             level, differ, params.outcomes.min_coverage, params.outcomes.sample,
             rules.max_slice_loss, rules.min_slice_rows, reason,
-            ahead=ahead,
+            rate=find_rate(desk.entries, champion), unit_days=params.outcomes.mature_days, **others,
         )  # fmt: skip
         text = json.dumps({name: value for name, value in asdict(plan).items() if name not in OWN})
         digest = hashlib.sha256(text.encode()).hexdigest()
         told = f"version {version} has to be {plan.policy} {text}"
         return read_plan(desk.note(Decision(name, "trial", version, "", bundle, digest, told)))
+
+
+def find_rate(entries: Sequence[Entry], bundle: str) -> float:
+    """The mean reaction to a version on the days that were closed; 0.5 where nothing is known."""
+    rates = [read_facts(entry).get("rates", {}).get(bundle[:12], {}) for entry in entries]
+    total = Counter[str]()
+    for rate in rates:
+        total.update(rate)
+    return round(total["right"] / total["labelled"], 3) if total["labelled"] else 0.5
 
 
 def read_plan(entry: Entry) -> Plan:
@@ -209,7 +240,9 @@ def record(name: str, plan: Plan, found: Mapping[str, Any]) -> str:
         if known:
             return known
         counted = ("requests", "differs", "labelled")
-        facts = {"trial": plan.number, "verdict": verdict} | {key: found[key] for key in counted}
+        facts = {"trial": plan.number, "verdict": verdict, "kind": plan.kind} | {
+            key: found[key] for key in counted
+        }
         text = json.dumps(facts)
         digest = hashlib.sha256(text.encode()).hexdigest()
         action: Action = "return" if verdict == "worse" else "outcomes"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from tests.support.outcomes import begin_trial, make_params
 from tests.support.serving.lines import MOODY, Lines, Server, serving
 from tests.support.serving.moody import GO_FILE, REJECTS, WAITS
 
@@ -112,6 +113,11 @@ def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) 
         assert ask_users(one, 60) == ask_users(other, 60) == first
     with serving(lines, *large) as server:
         later = ask_users(server, 60)
+    with lines.here():
+        begin_trial(make_params())
+    with serving(lines, *large) as one, serving(lines, *large) as other:
+        on_trial = ask_users(one, 60)
+        assert ask_users(other, 60) == on_trial != later  # users are not linked between trials
     assert {user for user, version in first.items() if version == "3"} < {
         user for user, version in later.items() if version == "3"
     }

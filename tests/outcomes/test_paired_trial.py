@@ -10,8 +10,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.outcomes import CHAMPION, World, make_params
-from tests.support.racing import copy_databases
+from tests.support.outcomes import (
+    CHALLENGER,
+    CHAMPION,
+    World,
+    find_bundle,
+    make_params,
+    read_entries,
+    use_lines,
+)
+from tests.support.outcomes import begin_trial as begin
 from tests.support.serving.lines import MOODY, Lines, serving
 from tests.support.serving.moody import REJECTS
 
@@ -20,8 +28,6 @@ from plumbline.contract.errors import DataError, ParamsError, RefusedError, Regi
 from plumbline.contract.params import Champion, Params
 from plumbline.contract.task import Field, Signature
 from plumbline.registry import journal_rules, model_versions, promotion
-from plumbline.registry.journal import Entry
-from plumbline.registry.reader import find_version
 from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.exchange import Exchange
@@ -32,11 +38,6 @@ from plumbline_outcomes import check, closing, drawing, pairs, trial
 from plumbline_outcomes.trial import Plan
 
 DAY = timedelta(days=1)
-CHALLENGER = "3"
-
-
-def find_bundle(version: str) -> str:
-    return find_version(f"models:/line/{version}").tags["plumbline.bundle"]
 
 
 @dataclass
@@ -88,28 +89,17 @@ class Trial:
         return dict(report["trial"]) | {"lines": report["lines"], "won": won}
 
 
-def begin(params: Params, **options: Any) -> Plan:
-    asked = {"worth": 0.02, "days": 28, "reason": ""} | options
-    return trial.begin_trial("line", asked.pop("version", CHALLENGER), 0.1, params, **asked)
-
-
 @pytest.fixture
 def params(template: Path, tmp_path: Path) -> Iterator[Params]:
     """In a registry with version 1 as champion and no trial."""
-    lines = Lines(tmp_path)
-    copy_databases(template / "mlruns", lines.path / "mlruns")
-    with lines.here():
-        yield make_params()
+    with use_lines(template, tmp_path) as params:
+        yield params
 
 
 @pytest.fixture
 def paired(params: Params, tmp_path: Path) -> Trial:
     plan = begin(params)
     return Trial(World(tmp_path, params, bundle=plan.champion), plan)
-
-
-def read_entries(*actions: str) -> list[Entry]:
-    return [entry for entry in promotion.read_history("line") if entry.action in actions]
 
 
 def read_days(plan: Plan) -> list[dict[str, Any]]:
@@ -123,7 +113,7 @@ def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     assert (look["verdict"], look["won"]) == ("better", {})
     assert not read_entries("outcomes")
     with pytest.raises(RegistryError, match=r"has won no trial .* registry\.trial"):
-        promotion.promote("line", CHALLENGER, "1", "", needs_trial=True)
+        promotion.promote("line", CHALLENGER, "1", "", needs_trial="paired")
     found = paired.look(record=True)
     assert found["end"] == f"better (journal entry {read_entries('outcomes')[-1].number})"
     assert (found["rows"], found["differs"], found["labelled"]) == (2000, 200, 200)
@@ -135,12 +125,14 @@ def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     assert paired.look(record=True)["verdict"].startswith("better (journal entry")
     assert len(read_entries("outcomes")) == number
     asked = "asked; trial run is over"  # also a reason that reads like the trial that is added
-    move = promotion.promote("line", CHALLENGER, "1", asked, needs_trial=True, once=True)
+    with pytest.raises(RegistryError, match="has won no trial"):
+        promotion.promote("line", CHALLENGER, "1", "", needs_trial="split")
+    move = promotion.promote("line", CHALLENGER, "1", asked, needs_trial="paired", once=True)
     assert move.reason.startswith(
         f"{asked}; trial {paired.plan.number}, version 3: better; gain +0.050 ("
     )
     assert "{" not in move.reason
-    again = promotion.promote("line", CHALLENGER, "1", asked, needs_trial=True, once=True)
+    again = promotion.promote("line", CHALLENGER, "1", asked, needs_trial="paired", once=True)
     assert again == move
 
 

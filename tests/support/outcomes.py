@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,16 +12,22 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tests.support.racing import copy_databases
+from tests.support.serving.lines import Lines
 from tests.support.small_texts import small_params
 
 from plumbline.contract.params import Outcomes, Params, Retrain
+from plumbline.registry import promotion
+from plumbline.registry.journal import Entry
+from plumbline.registry.reader import find_version
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.tasks.text_classification.scoring import score_answer
 from plumbline.tasks.text_classification.task import TASK
-from plumbline_outcomes import check, page
+from plumbline_outcomes import check, page, trial
 
 NOON = datetime(2026, 3, 10, 12, tzinfo=UTC)
 NOW = datetime(2026, 3, 20, 12, tzinfo=UTC)
+CHALLENGER = "3"
 OWN, OTHER = "ab" * 32, "cd" * 32
 CHAMPION = CachedVersion("line", "1", OWN, TASK.name, Path("bundle"), Path("golden.json"))
 CLAIM = (0.95, 0.93)
@@ -108,6 +116,31 @@ class World:
             self.subject, str(self.log), str(path), self.params, now, **options
         )
         return report | {"lines": "\n".join(page.describe_report(report))}
+
+
+@contextmanager
+def use_lines(template: Path, folder: Path) -> Iterator[Params]:
+    """In a registry of lines, with version 1 as champion and no trial."""
+    lines = Lines(folder)
+    copy_databases(template / "mlruns", lines.path / "mlruns")
+    with lines.here():
+        yield make_params()
+
+
+def find_bundle(version: str) -> str:
+    """The bundle of a version there."""
+    return find_version(f"models:/line/{version}").tags["plumbline.bundle"]
+
+
+def begin_trial(params: Params, **options: Any) -> trial.Plan:
+    """Plan a trial against version 1."""
+    asked: dict[str, Any] = {"worth": 0.02, "days": 28, "reason": ""} | options
+    return trial.begin_trial("line", asked.pop("version", CHALLENGER), 0.1, params, **asked)
+
+
+def read_entries(*actions: str) -> list[Entry]:
+    """The entries of these actions."""
+    return [entry for entry in promotion.read_history("line") if entry.action in actions]
 
 
 def record_outcomes(world: World) -> list[str]:

@@ -77,7 +77,7 @@ def promote(
         lineage = read_evidence(find_version(f"models:/{name}/{version}")).get("lineage") or {}
         approval = find_forge().describe_approval(asked_by, lineage.get("git_commit", ""))
         reason = f"{reason}; {approval}" if reason else approval
-    how = (override, bundle, asked_by is not None, _is_trial_needed(name))
+    how = (override, bundle, asked_by is not None, _find_trial_needed(name))
     _announce(promotion.promote(name, version, expect, reason, *how))
 
 
@@ -159,12 +159,12 @@ def show_journal(name: ModelNameOrParams = "", as_json: JsonLines = False) -> No
         print_plain(f"   {entry.reason}")
 
 
-def _is_trial_needed(name: str) -> bool:
-    """Whether params.yaml here is of this model, and asks for a trial."""
+def _find_trial_needed(name: str) -> str:
+    """Which kind of trial params.yaml here asks for, if it is of this model; "" for none."""
     from plumbline.contract.loading import load_params
 
     registry = load_params(layout.PARAMS).registry if champion_pin.is_checkout() else None
-    return registry is not None and registry.model == name and registry.trial is not None
+    return (registry.trial or "") if registry and registry.model == name else ""
 
 
 def _read_name() -> str:

@@ -181,9 +181,10 @@ class Registry(StrictModel):
 
     model: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,59}$")]
     first_champion: bool
-    # paired: only who won a trial against the champion is promoted. Without it, and without the
-    # key, the evidence is enough.
-    trial: Annotated[Literal["paired"] | None, Field(exclude_if=lambda value: value is None)] = None
+    # Only who won such a trial is promoted: by labels, or by reactions.
+    trial: Annotated[
+        Literal["paired", "split"] | None, Field(exclude_if=lambda value: value is None)
+    ] = None
 
 
 class Retrain(StrictModel):

@@ -85,12 +85,14 @@ def read_facts(entry: Entry) -> dict[str, Any]:
     return facts
 
 
-def describe_won_trial(bundle: str, entries: Sequence[Entry]) -> str:
-    """Say by which trial against the present champion a bundle won; "" where it won none."""
+def describe_won_trial(bundle: str, entries: Sequence[Entry], kind: str = "") -> str:
+    """Say by which trial against the present champion a bundle won, of a `kind`; "" for none."""
     for entry in reversed(entries):
         if entry.moves:
             break
-        if entry.bundle == bundle and read_facts(entry).get("verdict") in WON:
+        facts = read_facts(entry)
+        is_won = facts.get("verdict") in WON and kind in ("", facts.get("kind", "paired"))
+        if entry.bundle == bundle and is_won:
             return f"{FACTS.sub('', entry.reason)} (journal entry {entry.number})"
     return ""
 

@@ -44,7 +44,7 @@ def promote(
     override: bool = False,
     bundle: str | None = None,
     once: bool = False,
-    needs_trial: bool = False,
+    needs_trial: str = "",
 ) -> Entry:
     """Make `version` champion, if its evidence allows it and the champion still is `expect`.
 
@@ -52,7 +52,7 @@ def promote(
     integrity checks; it needs a reason. Where a `bundle` is given, its digest or the first 12
     digits of that, the decision is on that bundle and no other. `once`: the reason names this one
     request; if it is repeated after a crash, the decision that it led to is returned. A trial that
-    the version won is added to the reason; `needs_trial`: there has to be one, or an override.
+    the version won is added to the reason; `needs_trial`: its kind, or an override.
 
     Raises RegistryError where another version is champion or was compared with, JournalError where
     the journal does not say that this bundle was registered with this evidence, RefusedError where
@@ -67,7 +67,7 @@ def promote(
         _require_promotable(registered, evidence)
     with open_desk(name, accept_alias=override) as desk:
         current = desk.champion
-        won = describe_won_trial(registered.tags[BUNDLE_TAG], desk.entries)
+        won = describe_won_trial(registered.tags[BUNDLE_TAG], desk.entries, needs_trial)
         if once and current and _is_repeated(current, version, expect, reason):
             return current
         champion = _check_expected_champion(name, current, expect)

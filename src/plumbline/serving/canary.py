@@ -52,6 +52,7 @@ class CanarySlot:
         # Each process judges by its own requests: all together return a sound one by ALPHA.
         level = ALPHA / (settings.workers * settings.limits.canary_servers)
         self._trial = Trial(settings.limits.max_disagreement, level)
+        self._champion: CachedVersion | None = None
         self._salt = ""
         self._due: Decision | None = None  # a return that the journal does not have yet
 
@@ -76,11 +77,12 @@ class CanarySlot:
             cached = await asyncio.to_thread(self._cache.fetch_version, canary.version)
             require_other(cached, champion.cached)
             model = await LoadedModel.load(cached, self._settings.limits, "canary")
+            self._champion = champion.cached
+            self._salt = await asyncio.to_thread(_choose_salt, cached, self._champion)
         except Exception as error:  # noqa: BLE001  whatever its code raises
             log.warning("canary: not in service, the champion answers: %s", describe_error(error))
             self._end_for_all()
         else:
-            self._salt = _choose_salt(cached, champion.cached)
             self._model = model
 
     def judge(self, exchange: Exchange, answer: Answer, tried: Answer) -> None:
@@ -117,6 +119,7 @@ class CanarySlot:
             return
         try:
             await asyncio.to_thread(self._cache.fetch_version, canary.cached.version)
+            self._salt = await asyncio.to_thread(_choose_salt, canary.cached, self._champion)
         except (AbsentVersionError, RefusedError, BundleError, EvidenceError) as error:
             self.stop(f"taken out of service: {error}")
         except Exception as error:  # noqa: BLE001  such as an unreachable registry
@@ -173,9 +176,15 @@ class CanarySlot:
         )
 
 
-def _choose_salt(canary: CachedVersion, champion: CachedVersion) -> str:
-    """Choose what is hashed with a key: the same on every server, another one for each trial."""
-    return f"{champion.bundle} {canary.bundle}"
+def _choose_salt(canary: CachedVersion, champion: CachedVersion | None) -> str:
+    """Choose what is hashed with a key: the same on every server, another one for each trial.
+
+    The seal of the trial's plan cannot be known before; without a plan, the two bundles are hashed.
+    """
+    with journal.read_journal() as book:
+        entries = book.read_entries(canary.name)
+    plans = [each for each in entries if (each.action, each.bundle) == ("trial", canary.bundle)]
+    return plans[-1].seal if plans else f"{champion and champion.bundle} {canary.bundle}"
 
 
 def _append_to_journal(decision: Decision) -> None:
