@@ -14,15 +14,16 @@ LOG = "answers"
 OUTCOMES = Path("reports/outcomes.json")
 
 
-def answer_and_label(scene: Scene, rows: Sequence[SourceRow], days: int) -> float:
+def answer_and_label(scene: Scene, rows: Sequence[SourceRow], days: int, *options: str) -> float:
     """Serve `rows`, let `days` pass, write their labels; return the share of right answers."""
     scoring: Any = scene.task.scoring
     before = set((scene.folder / LOG).glob("*"))
-    with scene.run_server("--log-folder", LOG) as server:
+    with scene.run_server("--log-folder", LOG, *options) as server:
         answers = server.ask_singly(rows)
-    for path in set((scene.folder / LOG).glob("*")) - before:
-        _set_back(path, timedelta(days=days))
-    scene.say(f"     {days} days pass: the times in the log are set back, and nothing else in it")
+    if days:
+        for path in set((scene.folder / LOG).glob("*")) - before:
+            _set_back(path, timedelta(days=days))
+        scene.say(f"     {days} days pass: the times in the log are set back, and nothing else")
     with (scene.folder / "labels.csv").open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["request_id", "label"])

@@ -22,6 +22,20 @@ from plumbline_selftest.drill.server import WAIT_S, Server, require, wait_until
 from plumbline_selftest.fixture import REGISTRY_VARIABLES
 from plumbline_selftest.protocol import DrillPart, SourceRow
 
+# A `plumbline outcomes` that is run so many days later.
+LATER = """
+import sys
+from datetime import datetime, timedelta
+from plumbline_outcomes import commands
+
+class Later(datetime):
+    @classmethod
+    def now(cls, zone=None):
+        return datetime.now(zone) + timedelta(days={days})
+
+commands.datetime = Later
+commands.app()
+"""
 GIT_CONFIG = {"user.name": "drill", "user.email": "drill@localhost", "commit.gpgsign": "false"}
 
 
@@ -58,10 +72,16 @@ class Scene:
         """The registered name of the model."""
         return load_params(self.folder / "params.yaml").registry.model
 
-    def run(self, command: str, code: int = 0, show: Sequence[str] = ()) -> str:
-        """Show and run a command that must end with `code`; show lines with a word of `show`."""
-        self.say(f"   $ {command}")
-        done = self._run_quietly(*shlex.split(command))
+    def run(self, command: str, code: int = 0, show: Sequence[str] = (), days: int = 0) -> str:
+        """Show and run a command that must end with `code`; show lines with a word of `show`.
+
+        `days`: with its clock set ahead by so many; it is one of `plumbline outcomes`.
+        """
+        self.say(f"   $ {command}" + (f"      ({days} days later)" if days else ""))
+        words = shlex.split(command)
+        if days:
+            words = [sys.executable, "-c", LATER.format(days=days), *words[1:]]
+        done = self._run_quietly(*words)
         output = f"{done.stdout}\n{done.stderr}"
         for line in output.splitlines():
             if any(word in line for word in show):

@@ -10,9 +10,9 @@ from plumbline_selftest.protocol import SourceRow
 
 BEFORE, AFTER = 0.0, 1.0  # the share of rows that come from the changed world
 FIRST_SEED, NUM_ROWS, NUM_NEW_ROWS = 1, 3000, 2000
-ROWS_A_DAY, ROWS_FOR_CANARY, ROWS_LABELLED = 300, 400, 400
+ROWS_A_DAY, ROWS_FOR_CANARY, ROWS_LABELLED, ROWS_SPOILT = 300, 400, 2000, 400
 KEEP_EVERY = 16  # rows of the class whose label is changed keep it
-DECISIONS = {"promote", "refuse", "drift", "retrain", "rollback", "outcomes"}
+DECISIONS = {"promote", "refuse", "drift", "retrain", "rollback", "outcomes", "trial"}
 
 
 def train_first(scene: Scene) -> str:
@@ -109,16 +109,26 @@ def retrain(scene: Scene) -> str:
     return "significantly better than the champion on the same held-out rows"
 
 
+def run_trial(scene: Scene) -> str:
+    """Both versions answer the same requests; labels of those on which they differ decide."""
+    scene.run(_promote_third(scene), code=1, show=["won no trial"])
+    scene.run("plumbline outcomes trial answers 3 --worth 0.05", show=["trial"])
+    answer_and_label(scene, scene.part.draw_rows(ROWS_SPOILT, 9, AFTER), 0, "--shadow", "3")
+    record = "plumbline outcomes answers labels.csv --record"
+    scene.run(record, code=30, show=["trial"], days=9)
+    won = [entry for entry in scene.read_journal() if "version 3: better" in entry["reason"]]
+    require(len(won) == 1, "the journal says that version 3 is better")
+    return "params.yaml has registry.trial: paired, so without this verdict nobody promotes it"
+
+
 def replace_champion(scene: Scene) -> str:
     """The server follows the alias; no request is lost."""
     with scene.run_server() as server:
         require(_ask_version(scene, server) == "1", "version 1 answers")
-        scene.run(
-            f"plumbline promote {scene.model} 3 --expect 1 --bundle {scene.read_bundle_digest()} "
-            "--reason 'the world changed'",
-            show=["champion is"],
-        )
+        scene.run(_promote_third(scene), show=["champion is"])
         wait_until(lambda: _ask_version(scene, server) == "3", "version 3 answers")
+    reason = scene.read_journal()[-1]["reason"]
+    require("version 3: better" in reason, f"the reason names the verdict: {reason}")
     return "the server that answered with version 1 answers with version 3, without a restart"
 
 
@@ -141,7 +151,7 @@ def compare_with_labels(scene: Scene) -> str:
 
 def detect_worse_answers(scene: Scene) -> str:
     """The same requests come in, and half of the classes are called what another one was."""
-    rows = scene.part.draw_rows(ROWS_LABELLED, 8, BEFORE)
+    rows = scene.part.draw_rows(ROWS_SPOILT, 8, BEFORE)
     names = sorted({row["label"] for row in rows})
     moved = dict(zip(names[::2], names[1::2], strict=False))
     labelled = [{**row, "label": moved.get(row["label"], row["label"])} for row in rows]
@@ -169,11 +179,12 @@ STEPS: tuple[tuple[str, Callable[[Scene], str]], ...] = (
     ("labels come back: a live score", compare_with_labels),
     ("train a bad model: it is refused", refuse_bad_model),
     ("a label is renamed upstream: the canary is stopped", stop_canary),
+    ("labels change: live answers are worse, training is requested", detect_worse_answers),
     ("the world changes: drift that persists requests a retraining", watch_drift),
     ("train on what is new", retrain),
+    ("a trial of pairs: labels say which is better", run_trial),
     ("promote that, during requests", replace_champion),
     ("go back", roll_back),
-    ("labels change: live answers are worse, training is requested", detect_worse_answers),
     ("everything that was decided", show_journal),
 )
 
@@ -186,6 +197,13 @@ def _serve_a_day(scene: Scene, seed: int, drift: float) -> None:
     """Ask a server that logs, and stop it: its log is complete after that."""
     with scene.run_server("--log-folder", "requests") as server:
         server.ask(scene.part.draw_rows(ROWS_A_DAY, seed, drift))
+
+
+def _promote_third(scene: Scene) -> str:
+    return (
+        f"plumbline promote {scene.model} 3 --expect 1 --bundle {scene.read_bundle_digest()} "
+        "--reason 'the world changed'"
+    )
 
 
 def _ask_version(scene: Scene, server: Server) -> str:

@@ -20,7 +20,8 @@ def read_params() -> str:
     text = text.replace("source: generated ", f"source: {TICKETS} ")
     text = text.replace("per_day: 1", "per_day: 2")  # drift, and labels that come back
     return text.replace(
-        "{model: selftest, first_champion: true}", f"{{model: {MODEL}, first_champion: false}}"
+        "{model: selftest, first_champion: true}",
+        f"{{model: {MODEL}, first_champion: false, trial: paired}}",
     )
 
 
