@@ -19,6 +19,7 @@ from tasks.retrieval.data.storage import (
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import LexicalIndex
 from tasks.retrieval.predictor import Predictor as Search
+from tasks.retrieval.ranking import DEPTH, compute_ndcg, mark_gains
 from tasks.retrieval.scoring import (
     build_baselines,
     check_behaviour,
@@ -26,7 +27,6 @@ from tasks.retrieval.scoring import (
     score,
     score_answer,
 )
-from tasks.retrieval.scoring.scores import DEPTH, compute_ndcg, mark_gains
 
 
 class Known:

@@ -20,9 +20,11 @@ from plumbline.encoders.tokenizer import INPUT_NAMES, read_tokenizer
 from plumbline.encoders.weights import find_weights, load_encoder
 from plumbline.process.files import write_json
 from plumbline.statistics import parity
+from tasks.retrieval.data.storage import read_queries
 from tasks.retrieval.models.bundles import SearchSettings, write_search
 from tasks.retrieval.params import EncoderSettings, LexicalConfig
 from tasks.retrieval.predictor import GraphEncoder, load
+from tasks.retrieval.ranking import rank_queries
 
 GRAPH, INT8_GRAPH = "model.onnx", "model.int8.onnx"
 WEIGHTS = "model.safetensors"
@@ -171,14 +173,12 @@ def save_encoder(
 
 def is_parity_shown(folder: Path, settings: SearchSettings) -> bool:
     """Whether INT8 is shown to rank what validation queries find as TRAINED_FORM does."""
-    from tasks.retrieval.scoring.scores import score
-
+    queries = read_queries(settings.examples, "validation")
     searches: list[Any] = [load(folder, form) for form in (INT8, TRAINED_FORM)]
-    ours, theirs = (score(settings.examples, "validation", each).per_example for each in searches)
+    ours, theirs = (rank_queries(queries, each) for each in searches)
     confidence, limits = settings.evaluation.confidence, settings.evaluation.parity
-    agrees = ours["predicted"] == theirs["predicted"]
-    scores = ours["ndcg_at_10"], theirs["ndcg_at_10"]
-    found = parity.measure_parity(*scores, agrees, "continuous", confidence)
+    agrees = np.array(ours[0]["id"]) == np.array(theirs[0]["id"])
+    found = parity.measure_parity(ours[2], theirs[2], agrees, "continuous", confidence)
     is_shown = parity.is_shown(found, limits, confidence)
     said = "is served" if is_shown else "is not served, parity is not shown"
     print(  # noqa: T201 (the stage's result)

@@ -16,7 +16,7 @@ from plumbline.contract.records import Case
 from plumbline.contract.task import Predictor
 from tasks.retrieval.data.storage import read_corpus, read_inputs
 from tasks.retrieval.params import RetrievalParams
-from tasks.retrieval.scoring.scores import DEPTH
+from tasks.retrieval.ranking import DEPTH
 
 NUM_ROWS = 200
 SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")

@@ -1,6 +1,6 @@
 """Scores by query; every model searches the whole corpus."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,14 @@ from tasks.retrieval.data.storage import (
     read_corpus,
     read_queries,
 )
+from tasks.retrieval.ranking import CUT, rank_queries
 
 if TYPE_CHECKING:
     import pandas as pd
 
-CUT = 10  # of nDCG (Järvelin and Kekäläinen 2002)
 NUM_CHARS = 160  # of a passage that a person reads in the report
 CONFIDENCE = 0.95
 OVERLAPS = ("low", "middle", "high", "verbatim")
-DEPTH = 100  # passages that each query is answered with
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
@@ -39,13 +38,8 @@ def score(examples: Path, split: str, predictor: Predictor) -> Scores:
     """
     queries = read_queries(examples, split)
     corpus = read_corpus(examples)
-    answers = _search_same(corpus, predictor).predict(
-        {"query": queries["query"].tolist()}, top_k=DEPTH
-    )
-    judged = zip(queries["passages"], queries["grades"], strict=True)
-    graded = [dict(zip(ids, grades, strict=True)) for ids, grades in judged]
-    gains = np.array([mark_gains(*row) for row in zip(answers["ids"], graded, strict=True)])
-    ndcg, hits = compute_ndcg(gains, graded), gains > 0
+    answers, gains, ndcg = rank_queries(queries, _search_same(corpus, predictor))
+    hits = gains > 0
     num_right = queries["passages"].map(len).to_numpy()
     ranks = np.where(hits[:, :CUT].any(axis=1), hits.argmax(axis=1) + 1, np.inf)
     recall = np.cumsum(hits, axis=1) / num_right[:, None]
@@ -84,30 +78,6 @@ def score_answer(answer: Mapping[str, Any], truth: str) -> float:
         raise ValueError("empty; the right answer is a passage, or its id")
     known = {truth, digest_text(truth.strip())[:ID_LETTERS]}
     return float(answer["id"] in known or truth in answer["texts"][:1])
-
-
-def mark_gains(ids: Sequence[str], grades: Mapping[str, int]) -> np.ndarray:
-    """Return the grades of the first DEPTH answers, 0 for those that are not right [DEPTH].
-
-    ValueError where a passage is answered twice: it would count twice.
-    """
-    if len(set(ids)) < len(ids):
-        raise ValueError("an answer has a passage twice")
-    gains = np.zeros(DEPTH)
-    for place, id_ in enumerate(ids[:DEPTH]):
-        gains[place] = grades.get(id_, 0)
-    return gains
-
-
-def compute_ndcg(gains: np.ndarray, graded: Sequence[Mapping[str, int]]) -> np.ndarray:
-    """Return nDCG@10 of each query from `gains` [queries, DEPTH]; the best order has 1.
-
-    `graded` are the grades of its passages. The gain is the grade, as in trec_eval.
-    """
-    weights = 1 / np.log2(np.arange(2, CUT + 2))
-    best = [np.sort([*own.values()])[::-1][:CUT] @ weights[: len(own)] for own in graded]
-    ndcg: np.ndarray = gains[:, :CUT] @ weights / best
-    return ndcg
 
 
 def _build_group_table(groups: "pd.Series", ndcg: np.ndarray) -> "pd.DataFrame":
