@@ -30,6 +30,7 @@ from plumbline.serving.request_log import RequestLog
 from plumbline.serving.responses import (
     EMBEDDINGS,
     ERROR_STATUSES,
+    EmbeddingsErrorBody,
     ErrorBody,
     handle_error,
     make_answer_response,
@@ -164,7 +165,11 @@ def _add_invocations_route(app: FastAPI, router: TrafficRouter, settings: Settin
 
 
 def _add_embeddings_route(app: FastAPI, router: TrafficRouter, settings: Settings) -> None:
-    @app.post(EMBEDDINGS, name="embeddings", openapi_extra=OBJECT)
+    errors: dict[int | str, Any] = {
+        status: {"model": EmbeddingsErrorBody} for status in ERROR_STATUSES
+    }
+
+    @app.post(EMBEDDINGS, name="embeddings", openapi_extra=OBJECT, responses=errors)
     async def answer_embeddings(request: Request) -> Response:
         raw = await read_body(request, settings.limits)
         champion = router.champion  # alone, and not logged: a store has vectors of one version

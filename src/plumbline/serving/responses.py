@@ -32,6 +32,12 @@ class ErrorBody(BaseModel):
     error: str
 
 
+class EmbeddingsErrorBody(BaseModel):
+    """The JSON of an error as clients of OpenAI's API read it."""
+
+    error: dict[str, str | None]
+
+
 async def read_body(request: Request, limits: Limits) -> bytes:
     """Read the whole body. Raises RequestError (413, 408) if it is too large or too slow."""
     too_large = RequestError(
