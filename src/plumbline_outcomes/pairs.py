@@ -216,8 +216,10 @@ def look(
     }
 
 
-def measure_paired(rows: "pd.DataFrame", plan: Plan) -> tuple[float, int, float]:
+def measure_paired(rows: "pd.DataFrame", plan: Plan) -> tuple[float, int, float] | None:
     """Of which share of rows there is a pair, in which hour of UTC of the fewest, and of how many.
+
+    None without a row.
 
     A full queue leaves none: a version that is slow then is judged by quiet hours.
     """
@@ -228,7 +230,7 @@ def measure_paired(rows: "pd.DataFrame", plan: Plan) -> tuple[float, int, float]
     hours = is_paired.groupby(asked["at"].first().dt.hour).mean().sort_values()
     for hour, share in hours.head(1).items():
         return float(is_paired.mean()), int(str(hour)), float(share)
-    return 0.0, 0, 0.0
+    return None
 
 
 def measure_as_answered(rows: "pd.DataFrame", plan: Plan) -> float | None:

@@ -308,10 +308,14 @@ def test_what_a_server_whose_clock_is_ahead_answered_before_the_plan_is_before_i
     _, _, ahead = trial.measure_difference(*told, now)
     assert begin(params, ahead=ahead).begin > now + DAY / 24
     assert trial.measure_difference(*told, now + DAY)[2] == 0.0
+    with pytest.raises(DataError, match="a row is from 13 hours after now; set the clock"):
+        trial.measure_difference(*told, now - DAY / 2)
 
 
 def test_an_hour_in_which_few_rows_have_a_pair_is_shown(paired: Trial) -> None:
     noon = paired.begin.replace(hour=12) + DAY
+    paired.fill(10, at=paired.begin - DAY)
+    assert "both were asked" not in paired.look()["lines"]
     paired.fill(100, won=5, at=noon)
     paired.fill(10, at=noon.replace(hour=14))
     assert "both were asked" not in paired.look()["lines"]
