@@ -314,7 +314,7 @@ def test_what_a_server_whose_clock_is_ahead_answered_before_the_plan_is_before_i
 
 def test_an_hour_in_which_few_rows_have_a_pair_is_shown(paired: Trial) -> None:
     noon = paired.begin.replace(hour=12) + DAY
-    paired.fill(10, at=paired.begin - DAY)
+    paired.fill(10, won=1, at=paired.begin - DAY)
     assert "both were asked" not in paired.look()["lines"]
     paired.fill(100, won=5, at=noon)
     paired.fill(10, at=noon.replace(hour=14))
