@@ -78,7 +78,7 @@ def open_subject(address: str, params: Params) -> Subject:
         frozenset(labels),
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
         drawing.measure_doubt(reference),
-        *trial.find_trial(version.name),
+        *trial.find_trial(history),
         history,
     )
 

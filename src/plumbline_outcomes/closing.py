@@ -141,12 +141,9 @@ def close_days(
                 facts["accepted"] = accepted
             told = f"{len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"
             text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
-            digest, by = (
-                hashlib.sha256(content).hexdigest(),
-                (champion.version, "", champion.bundle),
-            )
-            reason = f"{day}: {told} {text}"
-            known[day] = desk.note(Decision(champion.name, "outcomes", *by, digest, reason))
+            digest, reason = hashlib.sha256(content).hexdigest(), f"{day}: {told} {text}"
+            subject = (champion.version, "", champion.bundle)
+            known[day] = desk.note(Decision(champion.name, "outcomes", *subject, digest, reason))
     return {day: known[day] for day in days}
 
 

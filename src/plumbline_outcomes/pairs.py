@@ -219,9 +219,8 @@ def look(
 def measure_paired(rows: "pd.DataFrame", plan: Plan) -> tuple[float, int, float] | None:
     """Of which share of rows there is a pair, in which hour of UTC of the fewest, and of how many.
 
-    None without a row.
-
-    A full queue leaves none: a version that is slow then is judged by quiet hours.
+    None without a row. A full queue leaves none: a version that is slow then is judged by quiet
+    hours.
     """
     within = select_rows(rows, plan)
     within = within[within["assigned"].astype(object) != "champion"]

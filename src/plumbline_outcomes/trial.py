@@ -15,7 +15,7 @@ from plumbline.contract.params import Params
 from plumbline.contract.task import Field
 from plumbline.registry.alerts import send_alert
 from plumbline.registry.desk import open_desk
-from plumbline.registry.journal import Action, Decision, Entry, read_journal
+from plumbline.registry.journal import Action, Decision, Entry
 from plumbline.registry.journal_rules import WON, read_facts, refuse_unfit
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.addresses import BUNDLE_TAG
@@ -203,10 +203,8 @@ def read_plan(entry: Entry) -> Plan:
     return Plan(entry.version, entry.bundle, **facts, number=entry.number, begin=begin)
 
 
-def find_trial(name: str) -> tuple[Plan | None, str]:
-    """Find the last trial of a model, and how it ended; "" while it is open."""
-    with read_journal() as book:
-        entries = book.read_entries(name)
+def find_trial(entries: Sequence[Entry]) -> tuple[Plan | None, str]:
+    """Find the last trial in the entries of a model, and how it ended; "" while it is open."""
     plans = [read_plan(entry) for entry in entries if entry.action == "trial"]
     if not plans:
         return None, ""

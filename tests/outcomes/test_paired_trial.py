@@ -81,7 +81,7 @@ class Trial:
 
     def look(self, days: int = 20, **options: Any) -> dict[str, Any]:
         """What is found of the trial so many days after it began."""
-        self.world.trial = trial.find_trial("line")
+        self.world.trial = trial.find_trial(promotion.read_history("line"))
         subject = self.world.subject
         report = self.world.look(now=self.begin + days * DAY, **options)
         assert report["trial"]["told"] in report["lines"]
@@ -142,7 +142,7 @@ def test_the_journal_alone_gives_the_e_value_again(paired: Trial) -> None:
     found = paired.look(record=True)
     for path in paired.world.log.iterdir():
         path.unlink()
-    plan, end = trial.find_trial("line")
+    plan, end = trial.find_trial(promotion.read_history("line"))
     assert (plan, end, found["verdict"]) == (paired.plan, "", "open")
     again = pairs.weigh(plan, read_days(plan))
     assert again == {name: found[name] for name in again}
@@ -389,7 +389,10 @@ def test_a_trial_is_void_once_the_champion_changed(paired: Trial) -> None:
 
 def test_a_trial_is_void_without_its_version(paired: Trial) -> None:
     model_versions.connect_registry().delete_model_version("line", CHALLENGER)
-    assert trial.find_trial("line")[1] == "void, the version is not in the registry"
+    assert (
+        trial.find_trial(promotion.read_history("line"))[1]
+        == "void, the version is not in the registry"
+    )
 
 
 def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
@@ -400,7 +403,7 @@ def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
     other.fill(1800, won=150, lost=50)
     found = other.look(record=True)
     assert found["verdict"].startswith("cannot tell, days of another log count (journal entry")
-    assert not trial.find_trial("line")[1]
+    assert not trial.find_trial(promotion.read_history("line"))[1]
     assert paired.look(record=True)["requests"] == first["requests"]
     days = (other.world.subject.champion, pd.DataFrame({"day": []}), ["2026-01-01"], "")
     with pytest.raises(DataError, match=r"days of another log count .* run it again"):
@@ -410,7 +413,7 @@ def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
 def test_a_trial_without_a_verdict_ends_with_its_days(paired: Trial) -> None:
     paired.fill(100, won=5, lost=5)
     assert paired.look(days=30, record=True)["verdict"] == "open"
-    assert not trial.find_trial("line")[1]
+    assert not trial.find_trial(promotion.read_history("line"))[1]
     assert paired.look(days=40, record=True)["end"].startswith("open (journal entry")
     assert begin(paired.world.params).level < paired.plan.level
 
@@ -456,7 +459,9 @@ def test_a_real_server_whose_challenger_fails_on_some_requests(
     cached = VerifiedModelCache("models:/line@champion").fetch_latest()
     signature = read_signature(cached.folder)
     known = (cached, signature, {}, lambda answer, y: float(answer["y"] == float(y)))
-    subject = check.Subject(*known, frozenset(), None, 0.0, *trial.find_trial("line"))
+    subject = check.Subject(
+        *known, frozenset(), None, 0.0, *trial.find_trial(promotion.read_history("line"))
+    )
     now = plan.begin + DAY
     report = check.check_outcomes(
         subject, str(log), str(tmp_path / "labels.csv"), params, now, label="y"

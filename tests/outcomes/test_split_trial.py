@@ -50,7 +50,7 @@ class Split:
             self.come("", "champion", 0.5, at=at, assigned=None, share=None, key=None)
 
     def look(self, days: int = 40, **options: Any) -> dict[str, Any]:
-        self.world.trial = trial.find_trial("line")
+        self.world.trial = trial.find_trial(promotion.read_history("line"))
         return dict(self.world.look(now=self.plan.begin + days * DAY, **options)["trial"])
 
 

@@ -21,7 +21,7 @@ class Tolerance:
 SAME_MACHINE = Tolerance(absolute=1e-5, relative=0.0, nested=True)
 # Another CPU rounds int8 in another way: scores move, what is decided from them may not.
 OTHER_MACHINE = Tolerance(absolute=0.01, relative=0.01, nested=False)
-# Two models: what a user would notice, and one may add up in another order.
+# Two models: what a user would notice of an answer; and one may add up in another order.
 NOTICED = Tolerance(absolute=0.01, relative=0.01, nested=True)
 ROUNDING = Tolerance(absolute=1e-5, relative=1e-5, nested=True)
 
