@@ -21,7 +21,7 @@ def spend_night(hosting: Hosting) -> tuple[dict[str, Job], dict[str, str]]:
 
 def test_without_the_key_nothing_is_installed_or_requested(hosting: Hosting) -> None:
     jobs, results = spend_night(hosting)
-    assert results == {"look": "success", "keep": "skipped", "ask": "skipped"}
+    assert results == {"look": "success", "keep": "skipped", "ask": "skipped", "propose": "skipped"}
     assert jobs["look"].steps["calendar"]["outputs"] == {"used": "no"}
     steps = jobs["look"].steps
     assert {steps[name]["outcome"] for name in ("registry", "due", "drift")} == {"skipped"}
@@ -34,12 +34,12 @@ def test_a_training_that_is_due_is_requested_once_and_kept_in_the_journal(
     hosting.origin.replace("params.yaml", "per_day: 1", "per_day: 1, every_days: 7")
     hosting.origin.run("git", "commit", "-aqm", "train every week")
     jobs, results = spend_night(hosting)
-    assert results == {"look": "success", "keep": "success", "ask": "success"}
+    assert results == {"look": "success", "keep": "success", "ask": "success", "propose": "skipped"}
     assert "## Training is due\n\nthe journal has no training" in jobs["look"].summary
     reason = f"due by the calendar, see run {hosting.runs}"
     assert hosting.told("asked") == [["retrain.yml", {"reason": reason}]]
     jobs, results = spend_night(hosting)
-    assert results == {"look": "success", "keep": "skipped", "ask": "skipped"}
+    assert results == {"look": "success", "keep": "skipped", "ask": "skipped", "propose": "skipped"}
     assert "## Training is not due\n\nthe last training is of" in jobs["look"].summary
     assert hosting.kept() == ["registry-000001.tar"]
 
@@ -49,11 +49,16 @@ def test_a_request_that_was_not_kept_is_none(hosting: Hosting) -> None:
     (hosting.hub / "release/registry-000001.tar").unlink()
     hosting.between = lambda job: _cut_upload(hosting) if job == "keep" else None
     _, results = spend_night(hosting)
-    assert results == {"look": "success", "keep": "failure", "ask": "skipped"}
+    assert results == {"look": "success", "keep": "failure", "ask": "skipped", "propose": "skipped"}
     hosting.between = lambda job: None
     hosting.variables["PLUMBLINE_REQUESTS"] = "/nowhere"  # what else is looked at takes no part
     jobs, results = spend_night(hosting)
-    assert results == {"look": "failure", "keep": "success", "ask": "success"}, jobs["look"].log
+    assert results == {
+        "look": "failure",
+        "keep": "success",
+        "ask": "success",
+        "propose": "skipped",
+    }, jobs["look"].log
     assert len(hosting.told("asked")) == 2
 
 
