@@ -110,6 +110,11 @@ def test_a_floor_asks_for_more_than_the_most_frequent_class(tmp_path: Path) -> N
     )
 
 
+def test_a_small_file_is_not_refused_for_its_size(tmp_path: Path) -> None:
+    assert load(propose(300), tmp_path).validation.min_rows == 156  # of about 195
+    assert load(propose(2000), tmp_path).validation.min_rows == 200
+
+
 def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> None:
     few = propose(2000)
     assert load(few, tmp_path).evaluation.max_detectable_difference == 0.14

@@ -19,6 +19,7 @@ SPECIAL_TOKENS = 2
 MIN_ENGLISH = 0.05  # share of function words; English texts have 0.2 to 0.5
 VALIDATION, TEST = 0.15, 0.2  # shares of rows, where the file is all there is
 VALIDATION_BESIDE_TEST = 0.1
+LEAST_SHARE = 0.8  # of the rows that train has now
 # In place of the recipe's, which let a first run on generated texts end in minutes.
 ALL_LAYERS = {"learning_rate": 2.0e-4, "batch_size": 32}
 # Has the candidate that takes the place of minilm where the texts are not English.
@@ -67,6 +68,7 @@ def _fit_classifier(choices: "_Choices", params: Any, answers: InitAnswers) -> N
     num_train = max(1, round(share * answers.num_rows))
     _choose_candidates(choices, answers, num_train)
     _set_lengths(choices, answers)
+    _set_least_rows(choices, params["validation"], num_train)
     _set_floor(choices, params["evaluation"], answers)
     if not has_test:
         _set_reach(choices, params, round(TEST * answers.num_rows))
@@ -172,6 +174,14 @@ def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) 
         choices.set_candidate(
             candidate, "max_epochs", epochs, f"for about {num_train:,} rows of train"
         )
+
+
+def _set_least_rows(choices: _Choices, limits: Any, num_train: int) -> None:
+    """Accept the file as it is: copies are dropped, and a split by hash is not exact."""
+    least = round(LEAST_SHARE * num_train)
+    if least < limits["min_rows"]:
+        reason = f"train has about {num_train:,}; a file that shrinks is refused"
+        choices.set(limits, "validation", "min_rows", least, reason)
 
 
 def _set_floor(choices: _Choices, limits: Any, answers: InitAnswers) -> None:
