@@ -1,5 +1,5 @@
 # What the Makefile has besides for those who develop plumbline; `plumbline init` leaves it out.
-.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-growth bench-serve bench-score bench-drift bench-stages bench-refused bench-signals bench-outcomes lock dist notes
+.PHONY: docs pictures site test-slow test-cluster selftest drill check scan coverage census format bench-train bench-everywhere bench-growth bench-serve bench-score bench-drift bench-refused bench-retrieval bench-outcomes lock dist notes
 
 test-slow: setup  ## the tests that take minutes
 	@pytest -n 2 --dist loadfile --no-loadscope-reorder -m "slow and not gpu"
@@ -54,14 +54,11 @@ bench-score: setup  ## rows/s of plumbline score against Transformers and ONNX R
 bench-drift: setup  ## false alarms and power of plumbline drift, with the model that `make run` left
 	@python benchmarks/drift.py
 
-bench-stages: setup  ## wall and CPU seconds of each stage, imports apart
-	@python benchmarks/stages.py
-
 bench-refused: setup  ## how often each gate refuses a sound model, and catches a faulty one; OPTIONS: the module
 	@python -m benchmarks.refused_sound_models $(OPTIONS)
 
-bench-signals: setup  ## how many times faster than real time signal extraction answers
-	@python benchmarks/signals.py
+bench-retrieval: setup  ## an encoder tuned on pairs beside sentence-transformers: CPU seconds and nDCG@10; OPTIONS: the module
+	@python benchmarks/retrieval.py $(OPTIONS)
 
 bench-outcomes: setup  ## how often decisions by outcomes are wrong, and the rows and labels that they take
 	@python benchmarks/outcomes.py $(OPTIONS)

@@ -7,10 +7,6 @@ python benchmarks/train.py [--train T.csv --test T.csv]
 Whole trainings, with test accuracy:
 
 python benchmarks/train.py --accuracy [--seeds 11 12 13] [--epochs 5] ...
-
-The share of each kind of operator in a training's time:
-
-python benchmarks/train.py --operators [--only hf-grouped plumbline]
 """
 
 import argparse
@@ -26,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from machine import describe_machine, measure_gpu_peak, measure_peaks
-from operators import measure_shares
 from processes import ROOT, open_folder
 
 from plumbline import entrypoint
@@ -69,7 +64,6 @@ def main() -> None:
     parser.add_argument("--train", type=Path, help="CSV with text,label; default: the tickets")
     parser.add_argument("--test", type=Path, help="CSV with text,label")
     parser.add_argument("--accuracy", action="store_true", help="whole trainings of some seeds")
-    parser.add_argument("--operators", action="store_true", help="shares of operators")
     parser.add_argument("--seeds", type=int, nargs="+", default=[11, 12, 13])
     parser.add_argument("--only", choices=PEERS, nargs="+", help="measure these")
     parser.add_argument("--epochs", type=int, default=5)
@@ -86,8 +80,6 @@ def main() -> None:
         examples = write_examples(options, folder)
         if options.accuracy:
             compare_accuracy(options, examples)
-        elif options.operators:
-            compare_operators(options, examples)
         else:
             compare_speed(options, examples)
 
@@ -119,14 +111,6 @@ def list_peers(options: argparse.Namespace) -> list[str]:
     return peers
 
 
-def compare_operators(options: argparse.Namespace, examples: Path) -> None:
-    """Print the share of each kind of operator in the time of each peer's training."""
-    for peer in list_peers(options):
-        shares = run_peer(peer, options, examples, 0)["shares"]
-        print(PEERS[peer], *(f"{kind} {share:.1%}" for kind, share in shares.items()), sep=" | ")
-    print(describe_machine())
-
-
 def compare_accuracy(options: argparse.Namespace, examples: Path) -> None:
     """Print the test accuracy of each seed."""
     print("| seed | trained by | accuracy | seconds | samples/s |\n|---|---|---|---|---|")
@@ -143,7 +127,6 @@ def run_peer(peer: str, options: argparse.Namespace, examples: Path, seed: int) 
     command += ["--seeds", str(seed), "--epochs", str(options.epochs)]
     command += ["--batch", str(options.batch)]
     command += ["--accuracy"] if options.accuracy else []
-    command += ["--operators"] if options.operators else []
     environment = os.environ | entrypoint.THREADS
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment)
     return dict(json.loads(done.stdout.splitlines()[-1]))
@@ -171,14 +154,10 @@ def train_own(options: argparse.Namespace) -> dict[str, Any]:
     if not options.accuracy:
         examples = write_sample(options, OWN_STEPS * options.batch)
     learner = build_learner(params, CANDIDATE, examples)  # type: ignore[arg-type]
-    shares: dict[str, float] = {}
-    with measure_shares(shares) if options.operators else contextlib.nullcontext():
-        hardware = fitting.fit(learner, params, CANDIDATE)
+    hardware = fitting.fit(learner, params, CANDIDATE)
     figures = read_speed(CANDIDATE)
     rate = figures["train/samples_per_second"]
     result = {"rate": rate, "seconds": figures["train/seconds"], "precision": hardware.precision}
-    if options.operators:
-        return result | {"shares": shares}
     if options.accuracy:
         return result | {"accuracy": measure_own_accuracy(learner, options.examples)}
     flops = rate * count_flops_per_sample(learner)
@@ -295,14 +274,12 @@ def train_with_hugging_face(options: argparse.Namespace) -> dict[str, Any]:
         processing_class=tokenizer,
         callbacks=[StepClock()],
     )
-    shares: dict[str, float] = {}
     start = time.perf_counter()
-    with measure_shares(shares) if options.operators else contextlib.nullcontext():
-        trainer.train()
+    trainer.train()
     seconds = time.perf_counter() - start
     timed = times[WARM_UP:]
     rate = options.batch * (len(timed) - 1) / (timed[-1] - timed[0])
-    result: dict[str, Any] = {"rate": rate, "seconds": seconds, "shares": shares}
+    result: dict[str, Any] = {"rate": rate, "seconds": seconds}
     if options.accuracy:
         test_texts, test_labels = read_examples(options.examples, "test")
         logits = trainer.predict(encode(test_texts, test_labels)).predictions
