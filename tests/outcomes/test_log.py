@@ -1,14 +1,28 @@
-"""What the request log holds of a canary and a shadow: pairs, whole, and sides that stay."""
+"""What the log of real servers holds of a canary and a shadow, and what a trial finds in it."""
 
-from collections import defaultdict
+import signal
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from tests.support.outcomes import begin_trial, make_params
-from tests.support.serving.lines import MOODY, Lines, Server, serving
+from tests.support.outcomes import begin_trial, make_params, read_entries, use_lines
+from tests.support.serving.lines import MOODY, Lines, Server, is_ready, serving
+from tests.support.serving.load import list_workers
 from tests.support.serving.moody import GO_FILE, REJECTS, WAITS
+
+from plumbline.bundle import read_signature
+from plumbline.contract.params import Params
+from plumbline.registry.reader.verified_cache import VerifiedModelCache
+from plumbline.serving.exchange import Exchange
+from plumbline.serving.inference_request import InferenceRequest
+from plumbline_outcomes import check
+from plumbline_outcomes.pairs import count_shares, has_other_share
+from plumbline_outcomes.trial import Plan
 
 KEYED = ("--key-header", "x-user-id")
 THINNED = ("--limit", "log_share=0.000001")
@@ -104,7 +118,9 @@ def test_what_both_fail_is_no_pair(lines: Lines, tmp_path: Path) -> None:
     assert [row["output.y"] is None for row in pair] == [False, False]
 
 
-def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) -> None:
+def test_a_user_keeps_a_version_over_restarts_workers_and_servers(
+    lines: Lines, tmp_path: Path
+) -> None:
     small, large = ("--canary", "3=20%", *KEYED), ("--canary", "3=50%", *KEYED)
     with serving(lines, *small) as server:
         first = ask_users(server, 60)
@@ -114,10 +130,23 @@ def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) 
     with serving(lines, *large) as server:
         later = ask_users(server, 60)
     with lines.here():
-        begin_trial(make_params())
-    with serving(lines, *large) as one, serving(lines, *large) as other:
+        plan = begin_trial(make_params())
+    logged = (*large, "--log-folder", f"file://{tmp_path}")
+    with serving(lines, *logged) as one, serving(lines, *logged) as other:
         on_trial = ask_users(one, 60)
         assert ask_users(other, 60) == on_trial != later  # users are not linked between trials
+        (old,) = list_workers(one.process.pid)
+        one.process.send_signal(signal.SIGHUP)
+        one.wait(lambda: old not in list_workers(one.process.pid) and is_ready(one))
+        assert set(ask_users(one, 60).values()) == {"1"}  # a new worker assigns nobody
+        assert (one.stop(), other.stop()) == (0, 0)
+    with serving(lines, *logged) as server:
+        assert ask_users(server, 60) == on_trial
+        assert server.stop() == 0
+    rows = pd.concat(map(pd.read_parquet, tmp_path.iterdir())).rename(columns={"request_id": "id"})
+    sides = rows[rows["assigned"].notna()].groupby("key")["assigned"]
+    assert sides.nunique().tolist() == [1] * 60
+    assert not has_other_share(count_shares(rows, plan))
     assert {user for user, version in first.items() if version == "3"} < {
         user for user, version in later.items() if version == "3"
     }
@@ -125,3 +154,59 @@ def test_a_user_keeps_a_version_over_restarts_workers_and_servers(lines: Lines) 
     with serving(lines, *without_key) as server:
         answers = [server.predict(1.0, X_Request_Id="retry") for _ in range(5)]
         assert len({headers["x-plumbline-version"] for _, headers, _ in answers}) == 1
+
+
+@pytest.fixture
+def on_lines(template: Path, tmp_path: Path) -> Iterator[Params]:
+    """In a registry with version 1 as champion and no trial."""
+    with use_lines(template, tmp_path) as params:
+        yield params
+
+
+def look(plan: Plan, labels: dict[str, float], params: Params) -> dict[str, Any]:
+    """Look, on the next day, at a trial that no server has ended."""
+    pd.Series(labels, name="y").rename_axis("request_id").to_csv("labels.csv")
+    cached = VerifiedModelCache("models:/line@champion").fetch_latest()
+    known = (cached, read_signature(cached.folder), {}, lambda answer, y: answer["y"] == float(y))
+    subject = check.Subject(*known, frozenset(), None, plan=plan)
+    now = plan.begin + timedelta(days=1)
+    report = check.check_outcomes(subject, "log", "labels.csv", params, now, label="y")
+    return dict(report["trial"])
+
+
+def test_a_challenger_that_fails_on_some_requests_is_worse(on_lines: Params) -> None:
+    """A shadow gives no answer to each twelfth request; all other answers are the champion's."""
+    plan, labels = begin_trial(on_lines, version=MOODY), {}
+    with serving(Lines(Path.cwd()), "--shadow", MOODY, "--log-folder", "log") as server:
+        for number in range(300):
+            x = REJECTS if number % 12 == 0 else float(number)
+            _, headers, found = server.predict(x)
+            labels[headers["x-request-id"]] = found["predictions"][0]["y"]
+        assert server.stop() == 0
+    found = look(plan, labels, on_lines)
+    assert (found["requests"], found["differs"], found["labelled"]) == (300, 25, 25)
+    assert (found["verdict"], found["gain"]) == ("worse", -1 / 12)
+
+
+@pytest.mark.slow
+def test_a_canary_that_is_too_slow_on_hard_rows_seems_better_and_is_not(on_lines: Params) -> None:
+    """The champion answers one row in twenty of each side in its place, half of them wrongly."""
+    plan, labels, asked = begin_trial(on_lines, version=MOODY), {}, Counter[bool]()
+    (entry,) = read_entries("trial")
+    options = ("--canary", f"{MOODY}=50%", "--log-folder", "log", "--limit", "deadline_s=8")
+    with serving(Lines(Path.cwd()), *options) as server:
+        while "is returned: failures" not in server.log.read_text():
+            name = f"r{asked.total()}"
+            is_tried = Exchange(InferenceRequest({}, {}), name).assign(entry.seal, 0.5)
+            asked[is_tried] += 1
+            is_hard, is_wrong = asked[is_tried] % 20 == 10, asked[is_tried] % 40 == 10
+            Path(GO_FILE).unlink(missing_ok=True)
+            _, headers, found = server.predict(WAITS if is_hard else 1.0, X_Request_Id=name)
+            Path(GO_FILE).touch()
+            assert headers["x-plumbline-side"] == "champion" or (is_tried and not is_hard)
+            labels[name] = found["predictions"][0]["y"] + (is_hard and is_wrong)
+        assert server.stop() == 0
+    found = look(plan, labels, on_lines)
+    assert found["as_answered"] > 0 > found["gain"]
+    assert found["verdict"] in ("worse", "open")
+    assert [each.bundle for each in read_entries("return")] == [plan.bundle]

@@ -20,15 +20,11 @@ from tests.support.outcomes import (
     use_lines,
 )
 from tests.support.outcomes import begin_trial as begin
-from tests.support.serving.lines import MOODY, Lines, serving
-from tests.support.serving.moody import REJECTS
 
-from plumbline.bundle import read_signature
 from plumbline.contract.errors import DataError, ParamsError, RefusedError, RegistryError
 from plumbline.contract.params import Champion, Params
 from plumbline.contract.task import Field, Signature
 from plumbline.registry import journal_rules, model_versions, promotion
-from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.serving import metrics
 from plumbline.serving.exchange import Exchange
 from plumbline.serving.inference_request import InferenceRequest
@@ -62,8 +58,7 @@ class Trial:
             (ours, CHALLENGER, self.plan.bundle, "shadow"),
         ):
             own = known | {"version": version, "bundle": bundle, "side": known.get(side, side)}
-            own |= {"shown": side == "champion"} | changes.get(f"_{side}", {})
-            own.pop("_champion", None), own.pop("_shadow", None)
+            own |= {"shown": side == "champion"}
             self.world.answer(name, answer or "", **own | (gave_none if answer is None else {}))
         if label:
             self.world.tell(name, label)
@@ -162,28 +157,6 @@ def test_who_is_worse_is_returned(paired: Trial) -> None:
     promotion.promote("line", CHALLENGER, "1", "it is wanted", override=True)
 
 
-def test_who_fails_on_hard_rows_is_worse_although_it_seems_better(paired: Trial) -> None:
-    """Each request is of a canary that answers half of them; the champion answers what it fails."""
-    for number in range(1200):
-        is_tried, is_hard = number % 2 == 0, number % 20 < 2
-        label = "b" if is_hard and number % 40 < 20 else "a"
-        common = {"share": 0.5, "assigned": "canary" if is_tried else "champion"}
-        fails = is_tried and is_hard
-        own = {"side": "canary", "shown": is_tried and not fails}
-        paired.answer(
-            f"r{number}",
-            None if fails else "a",
-            "a",
-            label,
-            **common,
-            _shadow=own,
-            _champion={"shown": not own["shown"]},
-        )
-    found = paired.look()
-    assert found["verdict"] == "worse"
-    assert found["as_answered"] > 0.02
-
-
 def test_equal_answers_are_never_better(paired: Trial) -> None:
     paired.fill(3000)
     paired.world.tell("same0-0", "b")
@@ -264,22 +237,19 @@ def encode(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list) else value
 
 
-def test_labels_that_are_missing_decide_nothing(paired: Trial) -> None:
-    paired.fill(1800, won=150, lost=50)
-    del paired.world.outcomes[:30]
-    found = paired.look()
-    assert found["verdict"] == "cannot tell"
-    assert found["why"] == "90% of the rows that differ need a label"
-    assert (found["labelled"], found["differs"]) == (170, 200)
-
-
-def test_a_missing_label_counts_against_what_is_to_be_proved(paired: Trial) -> None:
+def test_a_missing_label_counts_against_what_is_to_be_proved_and_many_end_it(
+    paired: Trial,
+) -> None:
     paired.fill(1800, won=150, lost=50)
     whole = paired.look()
     del paired.world.outcomes[:20]
     found = paired.look()
-    assert found["low"] < whole["low"]
-    assert found["high"] >= whole["high"]
+    assert (found["low"] < whole["low"], found["high"] >= whole["high"]) == (True, True)
+    del paired.world.outcomes[:10]
+    found = paired.look()
+    assert found["verdict"] == "cannot tell"
+    assert found["why"] == "90% of the rows that differ need a label"
+    assert (found["labelled"], found["differs"]) == (170, 200)
 
 
 def test_rows_of_a_request_that_are_alike_count_once(paired: Trial) -> None:
@@ -372,27 +342,19 @@ def test_a_plan_does_not_change_while_it_is_open(paired: Trial) -> None:
         with pytest.raises(RegistryError, match=r"is open until .*; a plan does not change"):
             begin(params, **change)
     assert len(read_entries("trial")) == 1
-
-
-def test_the_champion_has_no_trial_against_itself(params: Params) -> None:
     with pytest.raises(RegistryError, match="no champion with another bundle than version 1"):
         begin(params, version="1")
 
 
-def test_a_trial_is_void_once_the_champion_changed(paired: Trial) -> None:
+def test_a_trial_is_void_without_its_version_and_once_the_champion_changed(paired: Trial) -> None:
     paired.fill(1800, won=150, lost=50)
     promotion.promote("line", "2", "1", "wanted", override=True)
     assert paired.look(record=True)["verdict"].startswith("void, the champion changed (journal")
     assert not [each for each in read_days(paired.plan) if each]
     assert begin(paired.world.params).level == paired.plan.level  # against another champion
-
-
-def test_a_trial_is_void_without_its_version(paired: Trial) -> None:
     model_versions.connect_registry().delete_model_version("line", CHALLENGER)
-    assert (
-        trial.find_trial(promotion.read_history("line"))[1]
-        == "void, the version is not in the registry"
-    )
+    end = trial.find_trial(promotion.read_history("line"))[1]
+    assert end == "void, the version is not in the registry"
 
 
 def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
@@ -440,32 +402,3 @@ def test_not_worse_is_enough_where_the_policy_says_so(params: Params, tmp_path: 
     paired = Trial(World(tmp_path, changed, bundle=plan.champion), plan)
     paired.fill(2900, won=50, lost=50)
     assert paired.look()["verdict"] == "not worse"
-
-
-def test_a_real_server_whose_challenger_fails_on_some_requests(
-    params: Params, tmp_path: Path
-) -> None:
-    """A shadow gives no answer to each twelfth request; all other answers are the champion's."""
-    plan = begin(params, version=MOODY)
-    log = tmp_path / "log"
-    with serving(Lines(tmp_path), "--shadow", MOODY, "--log-folder", str(log)) as server:
-        labels = ["request_id,y"]
-        for number in range(300):
-            x = REJECTS if number % 12 == 0 else float(number)
-            _, headers, found = server.predict(x)
-            labels.append(f"{headers['x-request-id']},{found['predictions'][0]['y']}")
-        assert server.stop() == 0
-    (tmp_path / "labels.csv").write_text("\n".join(labels))
-    cached = VerifiedModelCache("models:/line@champion").fetch_latest()
-    signature = read_signature(cached.folder)
-    known = (cached, signature, {}, lambda answer, y: float(answer["y"] == float(y)))
-    subject = check.Subject(
-        *known, frozenset(), None, 0.0, *trial.find_trial(promotion.read_history("line"))
-    )
-    now = plan.begin + DAY
-    report = check.check_outcomes(
-        subject, str(log), str(tmp_path / "labels.csv"), params, now, label="y"
-    )
-    found = report["trial"]
-    assert (found["requests"], found["differs"], found["labelled"]) == (300, 25, 25)
-    assert (found["verdict"], found["gain"]) == ("worse", -1 / 12)

@@ -33,19 +33,6 @@ def test_an_answer_carries_the_id_under_which_it_is_logged(lines: Lines, tmp_pat
     assert len(set(ids)) == len(ids)
 
 
-def test_two_servers_share_a_folder_of_requests(lines: Lines, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    options = ("--log-folder", f"file://{log}")
-    with serving(lines, *options) as one, serving(lines, *options) as other:
-        one.predict(1.0)
-        other.predict(2.0)
-        assert (one.stop(), other.stop()) == (0, 0)
-    files = sorted(log.iterdir())
-    assert len(files) == 2
-    rows = [row for file in files for row in pq.read_table(file).to_pylist()]
-    assert sorted(row["input.x"] for row in rows) == [1.0, 2.0]
-
-
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
