@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
@@ -24,7 +24,6 @@ from plumbline_outcomes import closing, drawing, live_score, pairs, trial
 from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
 from plumbline_outcomes.live_score import LiveVerdict
 from plumbline_outcomes.outcome_rows import OutcomesFile, open_outcomes
-from plumbline_outcomes.request_rows import LogFacts, read_requests
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,49 +103,49 @@ def check_outcomes(
 
     name, folder = subject.champion.name, RequestFolder(log)
     history = promotion.read_history(name) if record else subject.history
-    folder.list_log()  # says what is missing before outcomes are opened
-    given = open_given(subject, outcomes, label)
+    given = open_given(subject, folder, outcomes, label)
     closed = closing.list_closed(history, folder.digest, given.kind)
     if subject.plan and not subject.end:
         other = closing.find_other_log(history, folder.digest, subject.plan)
         subject = replace(subject, end=other)
-    facts, since = LogFacts(), None
-    if closed:
-        facts.first = datetime.combine(date.fromisoformat(min(closed)), time(), UTC)
-        if record:
-            since = date.fromisoformat(max(closed)) + timedelta(days=1)
-    joined = join(subject, folder, given, since, facts, now)
-    kept = closing.read_closed(folder, closed)
-    num_late, num_answers = joined.count_closed(name, kept["id"])
-    joined.refuse_strangers(num_late)
-    claim, classes = subject.claim, subject.classes
-    if joined.kind == "value":  # the evidence says nothing of reactions
-        claim, classes = None, frozenset()
+    kept, damage = closing.read_closed(folder, closed)
+    if damage and record:
+        raise DataError(damage)
+    first = closing.find_start(min(closed)) if closed else None
+    since = closing.find_start(max(closed)) + timedelta(days=1) if record and closed else None
+    joined = JoinedRows(subject, folder, given, now, first=first, since=since)
+    num_late, num_answers = joined.count_closed(name, kept)
+    if not damage:  # else nobody knows which outcomes are of closed days
+        joined.refuse_strangers(num_late)
+    is_label = given.kind == "label"  # the evidence says nothing of reactions
+    claim, classes = (subject.claim, subject.classes) if is_label else (None, frozenset())
     truths = joined.list_truths()
     rows = joined.collect(subject.score_answer)
     new_classes = find_new_classes(truths, classes, is_right=bool((rows["score"] > 0).any()))
-    why_open = ""
+    why_open = damage
     if record:
-        rows = rows[~rows["id"].isin(kept["id"])]  # a retry after its day is the same unit
+        for part in kept:  # a retry after its day is the same unit
+            rows = rows[~rows["id"].isin(part["id"])]
         mature = params.outcomes.mature_days
-        days, why_open = closing.list_due(rows, facts, mature, now, accepted)
+        days, why_open = closing.list_due(rows, joined.facts, mature, now, accepted)
         plan = subject.plan if subject.is_tried_by(given.kind) and not subject.end else None
         asked = (folder, subject.champion, rows, days, accepted)
         new = closing.close_days(*asked, plan, given.kind, kept)
-        rows = pd.concat([kept, closing.read_closed(folder, new)], ignore_index=True)
+        kept += closing.read_closed(folder, new)[0]
+        rows = pd.concat(kept, ignore_index=True) if kept else rows[:0]
         closed |= new
     on_trial = None
     if subject.end or subject.is_tried_by(given.kind):
         on_trial = _look_at_trial(subject, rows, closed if record else None, params, now, why_open)
-    if joined.kind == "value":  # a reaction belongs to the answer that was shown alone
+    if not is_label:  # a reaction belongs to the answer that was shown alone
         rows = rows[rows["shown"]]
     groups: Any = rows.groupby("bundle", sort=True)
     marked = {str(key): live_score.mark_deciding(part, params) for key, part in groups}
     scores = {key: live_score.measure(part, params) for key, part in marked.items() if len(part)}
     report: dict[str, Any] = {
         "model": {"name": name, "version": subject.champion.version},
-        "kind": joined.kind,
-        "log": facts.describe() | {"ambiguous": joined.num_ambiguous},
+        "kind": given.kind,
+        "log": joined.facts.describe() | {"ambiguous": joined.num_ambiguous},
         "outcomes": joined.statuses,
         "empty": joined.num_empty,
         "claim": claim,
@@ -161,16 +160,16 @@ def check_outcomes(
     }
     title = f"{name} version {subject.champion.version}"
     if report["champion"] is None:
-        age = params.outcomes.mature_days
         reason = "it answered no row of this log"
         if record:
+            age = params.outcomes.mature_days
             reason = f"no day with its answers is older than outcomes.mature_days ({age}) yet"
         return report | {"verdict": "too few rows", "reason": f"{title}: {reason}"}
     own = marked[subject.champion.bundle]
     verdict, reason = live_score.judge(report["champion"], own, claim, params)
     if record and verdict == "worse":
-        last = closed[max(closed)]
-        verdict, reason = _request_training(subject.champion, last, history, reason, params, now)
+        digest = closed[max(closed)].evidence
+        verdict, reason = _request_training(subject, digest, history, reason, params, now)
     return report | {
         "verdict": verdict,
         "reason": f"{title}: {reason}",
@@ -223,29 +222,14 @@ def _look_at_trial(
     return found | {"end": end}
 
 
-def open_given(subject: Subject, outcomes: str, label: str) -> OutcomesFile:
+def open_given(subject: Subject, folder: RequestFolder, outcomes: str, label: str) -> OutcomesFile:
     """Open a file of outcomes, whose labels may be called as the champion's training data did."""
+    folder.list_log()  # says what is missing before outcomes are opened
     own = subject.columns
     inputs = [each.name for each in subject.signature.inputs]
     ignored = {*inputs, *(own.get(name, name) for name in inputs)}
     labels = (label or own.get(LABEL, LABEL), label or LABEL)
     return open_outcomes(outcomes, labels, ignored)
-
-
-def join(
-    subject: Subject,
-    folder: RequestFolder,
-    given: OutcomesFile,
-    since: date | None,
-    facts: LogFacts,
-    now: datetime,
-    *,
-    with_inputs: bool = False,
-) -> JoinedRows:
-    """Join a file of outcomes to the champion's log, from the day `since` on."""
-    name = subject.champion.name
-    requests = read_requests(folder, name, since, facts, now, with_inputs=with_inputs)
-    return JoinedRows(requests, given, facts.first, subject.signature, subject.classes)
 
 
 def find_new_classes(
@@ -280,20 +264,20 @@ def _fold(name: str) -> str:
 
 
 def _request_training(
-    champion: CachedVersion,
-    last: Entry,
+    subject: Subject,
+    digest: str,
     history: Sequence[Entry],
     reason: str,
     params: Params,
     now: datetime,
 ) -> tuple[LiveVerdict, str]:
-    """Request training for the `last` closed day, once, within the limits that drift has."""
-    if ("retrain", last.evidence) in [(entry.action, entry.evidence) for entry in history]:
-        return "watch", f"{reason}; training was already requested for these days"
+    """Request training for the closed day with this digest, within the limits that drift has."""
     limit = decision.find_limit_reached(history, params.drift, now)
+    if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
+        limit = "training was already requested for these days"
     if limit:
         return "watch", f"{reason}; {limit}"
-    subject = (champion.version, champion.bundle, last.evidence)
-    entry = promotion.record_finding(champion.name, "retrain", *subject, f"outcomes: {reason}")
+    name, own = subject.champion.name, (subject.champion.version, subject.champion.bundle, digest)
+    entry = promotion.record_finding(name, "retrain", *own, f"outcomes: {reason}")
     send_alert(entry, "worse")
     return "worse", f"{reason}; training requested, journal entry {entry.number}"

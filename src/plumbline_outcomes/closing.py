@@ -7,7 +7,7 @@ has its digest. Whoever comes second finds the file, or the entry, and adds noth
 import hashlib
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes import pairs
-from plumbline_outcomes.joining import TEXTS, build_schema
 from plumbline_outcomes.request_rows import LogFacts
 from plumbline_outcomes.trial import Plan
 
@@ -54,24 +53,30 @@ def find_other_log(history: Sequence[Entry], log: str, plan: Plan) -> str:
     return ""
 
 
-def read_closed(folder: RequestFolder, closed: dict[str, Entry]) -> "pd.DataFrame":
-    """Read the rows of closed days; DataError where a file is not what the journal says."""
+def find_start(day: str) -> datetime:
+    """When a day of UTC, such as 2026-11-20, began."""
+    return datetime.fromisoformat(f"{day}T00:00+00:00")
+
+
+def read_closed(
+    folder: RequestFolder, closed: Mapping[str, Entry]
+) -> tuple[list["pd.DataFrame"], str]:
+    """Read the rows of each closed day, and say which file is not what the journal says."""
     import pandas as pd
 
-    tables = []
+    days, damage = [], ""
     for day, entry in closed.items():
         name = name_file(entry.model, day, read_facts(entry).get("kind", LABEL))
         content = _read_file(folder, name)
         if content is None or hashlib.sha256(content).hexdigest() != entry.evidence:
             found = "is missing" if content is None else "was changed since"
-            raise DataError(
+            damage = (
                 f"{folder.shown}/{name}: {found}; journal entry {entry.number} closed "
                 "that day with it. Restore it from a backup"
             )
-        tables.append(pd.read_parquet(io.BytesIO(content)))
-    if not tables:
-        return build_schema().empty_table().to_pandas()  # type: ignore[no-any-return]
-    return pd.concat(tables, ignore_index=True)
+        else:
+            days.append(pd.read_parquet(io.BytesIO(content)))
+    return days, damage
 
 
 def list_due(
@@ -103,7 +108,7 @@ def close_days(
     accepted: str,
     plan: Plan | None = None,
     kind: str = LABEL,
-    earlier: "pd.DataFrame | None" = None,
+    earlier: Sequence["pd.DataFrame"] = (),
 ) -> dict[str, Entry]:
     """Keep the rows of each of `days` beside the log, and return the journal's entries on them.
 
@@ -114,28 +119,30 @@ def close_days(
 
     if not days:
         return {}
-    every = rows if earlier is None else pd.concat([earlier, rows], ignore_index=True)
     with open_desk(champion.name) as desk:
         other = find_other_log(desk.entries, folder.digest, plan) if plan else ""
         if other:
             raise DataError(f"{folder.shown}: {other} since a moment; run it again")
         known = list_closed(desk.entries, folder.digest, kind)
+        closed = list(earlier)
         for day in days:
+            kept = rows[rows["day"] == day]
+            closed.append(kept)
             if day in known:
                 continue
             name = name_file(champion.name, day, kind)
             content = _read_file(folder, name)
             if content is None:
-                content = _encode(rows[rows["day"] == day])
+                content = _encode(kept)
                 folder.write(partial(str, name), content)
-            kept = pd.read_parquet(io.BytesIO(content))
-            counted = "bundles" if kind == LABEL else "rates"
-            facts: dict[str, Any] = {"day": day, "log": folder.digest, counted: _count(kept)}
-            if kind != LABEL:
-                facts["kind"] = kind
+            kept = closed[-1] = pd.read_parquet(io.BytesIO(content))
+            facts: dict[str, Any] = {"day": day, "log": folder.digest}
+            if kind == LABEL:
+                facts["bundles"] = _count(kept)
+            else:
+                facts |= {"rates": _count(kept), "kind": kind}
             if plan:
-                before = every[every["day"].astype(str) < day]
-                until = pd.concat([before, kept], ignore_index=True)
+                until = pd.concat(closed, ignore_index=True)
                 facts["pairs"] = pairs.count(until, plan, max(known, default=""), day)
             if accepted:
                 facts["accepted"] = accepted
@@ -170,7 +177,8 @@ def _encode(rows: "pd.DataFrame") -> bytes:
     content = io.BytesIO()
     answers = rows["answer"].map(lambda text: hashlib.sha256(text.encode()).hexdigest()[:16])
     kept = rows.assign(answer=answers)
-    for name in TEXTS:  # neither the order of the log nor other days show
+    # Neither the order of the log nor other days show.
+    for name in kept.select_dtypes(["category", "object", "str"]):
         kept[name] = kept[name].astype("str").astype("category")
     kept.to_parquet(content, index=False)
     return content.getvalue()

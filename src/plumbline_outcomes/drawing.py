@@ -24,8 +24,8 @@ from plumbline.drift.statistical_tests import LABEL
 from plumbline.drift.window import OUTPUT
 from plumbline.process.files import write_aside
 from plumbline.sources.request_folder import RequestFolder
-from plumbline_outcomes.joining import CONFIDENCES, IDS
-from plumbline_outcomes.request_rows import LogFacts, read_outputs, read_requests
+from plumbline_outcomes.joining import CONFIDENCES, pick_first
+from plumbline_outcomes.request_rows import read_outputs, read_requests
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,16 +37,13 @@ DIGITS = 16
 HELD_OUT = ("validation", "test")
 SUFFIXES = (".csv", ".parquet")
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet computes a cell that begins so
-# The first answer to each row of the days; a retry, and the other half of a pair, are the same row.
+# The other half of a pair has the same time.
 ANSWERED = """
 SELECT rows.*, pairs.outputs AS other FROM rows
-SEMI JOIN (SELECT request_id FROM ids WHERE NOT ambiguous) AS known USING (request_id)
 LEFT JOIN (SELECT request_id, "row", "at", any_value(outputs) AS outputs, count(*) AS size
            FROM rows WHERE side <> 'champion' GROUP BY request_id, "row", "at") AS pairs
   ON rows.request_id = pairs.request_id AND rows."row" = pairs."row" AND rows."at" = pairs."at"
-WHERE rows."at" >= ? AND rows."at" < ? AND (size > 0 OR NOT ?) AND draw < ?
-QUALIFY row_number() OVER (
-  PARTITION BY rows.request_id, rows."row" ORDER BY rows."at", side <> 'champion') = 1
+WHERE rows.rowid IN (SELECT place FROM first) AND rows."at" < ? AND (size > 0 OR NOT ?) AND draw < ?
 """
 
 
@@ -94,14 +91,14 @@ def draw_rows(
     import pandas as pd
 
     end = datetime.combine(now.astimezone(UTC).date(), datetime.min.time(), UTC)
-    start, facts = end - timedelta(days=drawing.days), LogFacts()
+    start = end - timedelta(days=drawing.days)
     name, folder = subject.champion.name, RequestFolder(log)
-    rows = read_requests(folder, name, start.date(), facts, now, with_inputs=True)
-    rows.query(f"CREATE TABLE ids AS {IDS}")
+    rows, _ = read_requests(folder, name, start, now, with_inputs=True)
+    pick_first(rows)
     sample = params.outcomes.sample
     most = find_chance({CONFIDENCES[0]: 0.5}, subject.doubt, sample)
     found: list[dict[str, Any]] = []
-    for batch in rows.read(ANSWERED, start, end, drawing.differs, 1.0 if drawing.differs else most):
+    for batch in rows.read(ANSWERED, end, drawing.differs, 1.0 if drawing.differs else most):
         found += batch.to_pylist()
     known = [row for row in found if row["inputs"] is not None]
     given = [json.loads(row["inputs"]) for row in known]

@@ -18,25 +18,16 @@ from plumbline.drift.statistical_tests import LABEL
 from plumbline.sources.labelled_requests import CHOSEN, UNIFORM
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes import check, drawing
+from plumbline_outcomes.joining import JoinedRows
 from plumbline_outcomes.live_score import MIN_WHOLE
-from plumbline_outcomes.request_rows import LogFacts
 
 MAX_EARLY = 0.01  # of the labels may be older than their answers
 FILES = "outcomes-"
 KEYS = ["request_id", "row"]
 CHANCE = ["drawn", "probability"]
-# The first answer to each row that has a label, and how much of its day has one.
+# How much of its day has a label decides whether somebody chose which rows have one.
 LABELLED = """
-WITH answered AS (
-  SELECT rows.*, truth, labelled_at, source, slices,
-    coalesce(counts, false) AS counts, rows."at"::DATE AS day,
-    truth IS NOT NULL AND counts AS is_told
-  FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE NOT ambiguous) AS known USING (request_id)
-  LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS labels
-    ON rows.request_id = labels.request_id AND rows."row" = labels.number
-  QUALIFY row_number() OVER (
-    PARTITION BY rows.request_id, rows."row" ORDER BY rows."at", side <> 'champion') = 1
-), days AS (
+WITH answered AS (SELECT *, truth IS NOT NULL AND counts AS is_told FROM labelled), days AS (
   SELECT day, CASE WHEN count(*) >= ? THEN avg(is_told::INTEGER) END AS told,
     avg(is_told::INTEGER) FILTER (draw < ?) AS drawn_told
   FROM answered GROUP BY day
@@ -71,11 +62,9 @@ def export_rows(
     """
     data = params.model_dump(mode="json").get("data", {})
     _refuse_leaks(data)
-    facts = LogFacts()
     folder = RequestFolder(log)
-    folder.list_log()  # says what is missing before outcomes are opened
-    opened = check.open_given(subject, outcomes, label)
-    joined = check.join(subject, folder, opened, None, facts, now, with_inputs=True)
+    opened = check.open_given(subject, folder, outcomes, label)
+    joined = JoinedRows(subject, folder, opened, now, by_version=False)
     if joined.kind == "value":
         raise DataError(f"{outcomes}: reactions (value) say whether an answer was liked, not what "
                         "was right; training needs a column of labels")  # fmt: skip
@@ -86,7 +75,7 @@ def export_rows(
     found = [row for batch in batches for row in batch.to_pylist()]
     _refuse_early(found)
     inputs = [json.loads(row["inputs"] or "{}") for row in found]
-    split = data.get("split", {})
+    split, names = data.get("split", {}), subject.columns  # what files call inputs and labels
     others = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
     counts: Counter[str] = Counter()
     files: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -109,7 +98,8 @@ def export_rows(
             entry = (entries or {}).get(str(row["day"]))
             if split.get("column"):
                 others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
-            own = _name_columns(row, given, subject.columns)
+            own = {names.get(name, name): value for name, value in given.items()}
+            own[names.get(LABEL, LABEL)] = row["truth"]
             origin = _describe_origin(row, subject, params, place) | {"entry": entry}
             groups: dict[str, Any] = json.loads(row["slices"] or "{}")
             written = others | groups | origin | (known or {}) | own
@@ -175,14 +165,6 @@ def _describe_origin(
         "drawn": kind,
         "probability": chance,
     }
-
-
-def _name_columns(
-    row: Mapping[str, Any], inputs: Mapping[str, Any], names: Mapping[str, str]
-) -> dict[str, Any]:
-    """What training reads, by the names of its files."""
-    own = {names.get(name, name): value for name, value in inputs.items()}
-    return own | {names.get(LABEL, LABEL): row["truth"]}
 
 
 def _list_files(folder: RequestFolder) -> list[str]:

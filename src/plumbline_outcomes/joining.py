@@ -6,30 +6,32 @@ id is ambiguous.
 """
 
 import json
-import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.answers import ROUNDING, is_same_answer, pick_decision
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import Signature
+from plumbline.sources.request_folder import RequestFolder
 from plumbline.tables.rows import StoredRows
 from plumbline_outcomes.outcome_rows import OutcomesFile
-from plumbline_outcomes.request_rows import read_outputs
+from plumbline_outcomes.request_rows import read_outputs, read_requests
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from plumbline_outcomes.check import Subject
+
 MAX_UNKNOWN = 0.2  # of the outcomes
 NUM_NAMED = 5
 CONFIDENCES = ("score", "confidence")  # how tasks call the chance that an answer is right
 ScoreAnswer = Callable[[Mapping[str, Any], Any], float]
-TEXTS = ("day", "bundle", "version", "side", "assigned", "key", "answer", "source", "slices")
-NUMBERS = ("draw", "share", "confidence", "score")
-FLAGS = ("shown", "answered", "counts")
 
+FLAG = """
+CREATE MACRO is_true(written) AS CASE WHEN lower(written) IN ('1', '1.0', 'true', 'yes') THEN true
+  WHEN lower(written) IN ('0', '0.0', 'false', 'no') THEN false END
+"""
 PROBLEMS = """
 SELECT place, CASE
   WHEN "row" <> '' AND NOT regexp_full_match("row", '\\d{1,9}(\\.0)?')
@@ -39,10 +41,8 @@ SELECT place, CASE
     THEN 'at: expected a time such as 2026-11-20T08:30:00Z'
   WHEN lower(source) NOT IN ('', 'human', 'system', 'model')
     THEN 'source: expected human, system or model'
-  WHEN lower(saw_answer) NOT IN ('', '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no')
-    THEN 'saw_answer: expected true or false'
-  WHEN lower(withdrawn) NOT IN ('', '0', '1', '0.0', '1.0', 'true', 'false', 'yes', 'no')
-    THEN 'withdrawn: expected true or false'
+  WHEN saw_answer <> '' AND is_true(saw_answer) IS NULL THEN 'saw_answer: expected true or false'
+  WHEN withdrawn <> '' AND is_true(withdrawn) IS NULL THEN 'withdrawn: expected true or false'
   WHEN ? = 'value' AND truth <> '' AND coalesce(TRY_CAST(truth AS DOUBLE) NOT BETWEEN 0 AND 1, true)
     THEN 'value: expected a number from 0 to 1' END AS problem
 FROM given WHERE problem IS NOT NULL LIMIT 1
@@ -53,12 +53,11 @@ SELECT trim(request_id) AS request_id, CAST(nullif("row", '') AS INTEGER) AS "ro
   if(whole IN classes AND truth NOT IN classes, whole, nullif(truth, '')) AS truth,
   TRY_CAST("at" AS TIMESTAMPTZ) AS "at", slices,
   coalesce(nullif(lower(source), ''), 'human') AS source,
-  coalesce(lower(withdrawn) IN ('1', '1.0', 'true', 'yes'), false) AS withdrawn,
-  coalesce(lower(source), '') <> 'model'
-    AND coalesce(lower(saw_answer) NOT IN ('1', '1.0', 'true', 'yes'), true) AS counts
+  coalesce(is_true(withdrawn), false) AS withdrawn,
+  coalesce(lower(source), '') <> 'model' AND NOT coalesce(is_true(saw_answer), false) AS counts
 FROM (SELECT *, regexp_replace(truth, '^(-?\d+)\.0+$', '\1') AS whole, ?::VARCHAR[] AS classes
   FROM given)
-WHERE trim(request_id) <> '' AND (truth <> '' OR lower(withdrawn) IN ('1', '1.0', 'true', 'yes'))
+WHERE trim(request_id) <> '' AND (truth <> '' OR is_true(withdrawn))
 """
 # One for each id and row: the last one of a source is a correction, all others contradict it. What
 # does not count is left out where something counts. No DISTINCT: its memory would grow with rows.
@@ -93,23 +92,38 @@ SELECT labels.*,
     WHEN unnumbered AND num_rows > 1 THEN 'unnumbered' ELSE 'joined' END AS status
 FROM labels LEFT JOIN ids USING (request_id)
 """
+# Each version counts by its first answer to a row, or the row by the first one that there is.
 FIRST = """
-SELECT arg_min(rowid, ("at", outputs IS NULL, side)) AS place
+SELECT arg_min(rowid, ("at", side <> 'champion', outputs IS NULL, side)) AS place
 FROM rows ANTI JOIN (SELECT request_id FROM ids WHERE ambiguous) USING (request_id)
-GROUP BY request_id, "row", bundle
+GROUP BY request_id, "row", CASE WHEN ? THEN bundle END
 """
-# Of `build_schema` all but the score, and what it takes for it. To sort texts would take memory.
-ANSWERS = """
-SELECT rows.* EXCLUDE (request_id, inputs, outputs, content), strftime("at", '%Y-%m-%d') AS day,
-  labelled_at, source, slices, coalesce(counts, false) AS counts, outputs IS NOT NULL AS answered,
-  coalesce(outputs ->> ?, '') AS answer, if(?, outputs, NULL) AS outputs,
-  TRY_CAST(coalesce(outputs ->> '$.score', outputs ->> '$.confidence') AS DOUBLE) AS confidence,
-  if(truth IS NOT NULL AND outputs IS NOT NULL, {'request_id': rows.request_id, 'truth': truth,
-    'shown': shown, 'outputs': outputs}, NULL) AS scored
+LABELLED = """
+CREATE VIEW labelled AS SELECT rows.*, rows.rowid AS place, strftime("at", '%Y-%m-%d') AS day,
+  truth, labelled_at, source, slices, coalesce(counts, false) AS counts
 FROM rows LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
   ON rows.request_id = found.request_id AND rows."row" = number
 WHERE rows.rowid IN (SELECT place FROM first)
 """
+# Python computes the score, and the answer unless it is a text.
+TOLD = """
+SELECT place, request_id, truth, shown, outputs FROM labelled
+WHERE truth IS NOT NULL AND outputs IS NOT NULL OR NOT ?
+"""
+ANSWERS = """
+CREATE TABLE answers AS SELECT id, "row", "at", labelled_at, day, bundle, version, side, assigned,
+  key, coalesce(answer, outputs ->> ?, '') AS answer, source, slices, draw, share,
+  TRY_CAST(coalesce(outputs ->> '$.score', outputs ->> '$.confidence') AS DOUBLE) AS confidence,
+  score, shown, outputs IS NOT NULL AS answered, counts
+FROM labelled LEFT JOIN scores USING (place)
+"""
+# A table of pandas keeps each text of a category once.
+TEXTS = "SELECT column_name FROM (DESCRIBE answers) WHERE column_type = 'VARCHAR'"
+CATEGORY = """
+CREATE TYPE {0}_texts AS ENUM (
+  SELECT DISTINCT "{0}" FROM answers WHERE "{0}" IS NOT NULL ORDER BY ALL)
+"""
+ORDERED = 'SELECT * REPLACE ({}) FROM answers ORDER BY "at", id, "row", side'
 STATUSES = """
 SELECT status, count(*) AS size, list(DISTINCT request_id ORDER BY request_id)[:?] AS ids
 FROM found GROUP BY status ORDER BY status
@@ -123,62 +137,60 @@ SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM outcomes) AS empty,
 LATE = """
 SELECT (SELECT count(*) FROM found WHERE status = 'unknown'
     AND digest(? || ' ' || request_id) IN (SELECT id FROM closed)) AS outcomes,
-  (SELECT count(*) FROM past ANTI JOIN closed USING (id)) AS answers
+  (SELECT coalesce(sum(size), 0) FROM past ANTI JOIN closed USING (id)) AS answers
 """
 
 
-def build_schema() -> "pa.Schema":
-    """The columns of joined rows, which closed days have too; texts that repeat are kept once."""
-    import pyarrow as pa
-
-    time, text = pa.timestamp("us", "UTC"), pa.dictionary(pa.int32(), pa.string())
-    return pa.schema(
-        {
-            "id": pa.int64(),
-            "row": pa.int32(),
-            "at": time,
-            "labelled_at": time,
-        }
-        | dict.fromkeys(TEXTS, text)
-        | dict.fromkeys(NUMBERS, pa.float64())
-        | dict.fromkeys(FLAGS, pa.bool_())
-    )
+def pick_first(rows: StoredRows, *, by_version: bool = False) -> None:
+    """Create the tables `ids`, of requests, and `first`, of which answers to their rows count."""
+    rows.query(f"CREATE TABLE ids AS {IDS}")
+    rows.query(f"CREATE TABLE first AS {FIRST}", by_version)
 
 
 class JoinedRows:
-    """The answers of a log, each with its outcome where there is one.
+    """The answers of a log, from `since` on, each with its outcome where there is one.
 
-    `rows` has the tables; `statuses` has, for each thing that outcomes were found to be, `count`
-    and a few `ids`. DataError names a row of the outcomes that is not valid.
+    `rows` has the tables, and `labelled` what counts: the first answer of each version to each row;
+    unless `by_version`, the first answer alone, with its inputs. `statuses` has, for each thing
+    that outcomes were found to be, `count` and a few `ids`. Outcomes from before `first` and the
+    log may be of requests that it has no more. DataError names a row of the outcomes that is not
+    valid.
     """
 
     def __init__(
         self,
-        requests: StoredRows,
+        subject: "Subject",
+        folder: RequestFolder,
         outcomes: OutcomesFile,
-        first: datetime | None,
-        signature: Signature,
-        classes: Collection[str],
+        now: datetime,
+        *,
+        first: datetime | None = None,
+        since: datetime | None = None,
+        by_version: bool = True,
     ) -> None:
+        name, signature = subject.champion.name, subject.signature
+        requests, facts = read_requests(folder, name, since, now, with_inputs=not by_version)
+        oldest = min(filter(None, (first, facts.first)), default=None)
+        self.facts = facts
         self.rows = requests
+        self.kind = outcomes.kind
         self._outputs = signature.outputs
         self._is_text = signature.outputs[0].type == "string"
         types = json.dumps([each.type for each in signature.outputs])
         self._is_plain = self._is_text and '"items": {"type": "string"' not in types
-        self.kind = outcomes.kind
         requests.add_table("given", outcomes.read_batches())
+        requests.query(FLAG)
         for place, problem in requests.query(PROBLEMS, self.kind).itertuples(index=False):
             raise DataError(f"{place}: {problem}")
-        requests.query(f"CREATE TABLE outcomes AS {OUTCOMES}", sorted(classes))
+        requests.query(f"CREATE TABLE outcomes AS {OUTCOMES}", sorted(subject.classes))
         requests.query(f"CREATE TABLE labels AS {LABELS}")
-        requests.query(f"CREATE TABLE ids AS {IDS}")
-        requests.query(f"CREATE TABLE found AS {FOUND}", first)
-        requests.query(f"CREATE TABLE first AS {FIRST}")
-        found: Any = requests.query(STATUSES, NUM_NAMED)
-        self.statuses: dict[str, dict[str, Any]] = {
-            row.status: {"count": row.size, "ids": [f"{name!r:.60}" for name in row.ids]}
-            for row in found.astype({"size": object}).itertuples()
-        }
+        pick_first(requests, by_version=by_version)
+        requests.query(f"CREATE TABLE found AS {FOUND}", oldest)
+        requests.query(LABELLED)
+        self.statuses: dict[str, dict[str, Any]] = {}
+        for status, size, ids in requests.query(STATUSES, NUM_NAMED).itertuples(index=False):
+            named = [f"{name!r:.60}" for name in ids]
+            self.statuses[str(status)] = {"count": int(size), "ids": named}
         counts: Any = requests.query(COUNTS)
         self.num_empty, self.num_ambiguous = map(int, counts.iloc[0])
 
@@ -206,74 +218,77 @@ class JoinedRows:
         query = "SELECT DISTINCT truth FROM found WHERE status = 'joined' ORDER BY truth"
         return list(self.rows.query(query)["truth"])
 
-    def count_closed(self, model: str, ids: "pd.Series") -> tuple[int, int]:
-        """Count what comes too late for the closed days with these `ids`: outcomes, and answers.
+    def count_closed(self, model: str, closed: Sequence["pd.DataFrame"]) -> tuple[int, int]:
+        """Count what comes too late for these closed days: outcomes, and answers.
 
         Such outcomes are of no request that was read, such answers are not in these days.
         """
         import pyarrow as pa
 
-        closed = pa.RecordBatch.from_pydict({"id": pa.array(ids.unique(), pa.int64())})
-        self.rows.add_table("closed", [closed])
+        none = pa.RecordBatch.from_pydict({"id": pa.array([], pa.int64())})
+        own = [pa.RecordBatch.from_pandas(day[["id"]], preserve_index=False) for day in closed]
+        self.rows.add_table("closed", [none, *own])
         counts: Any = self.rows.query(LATE, model)
         return int(counts.iloc[0, 0]), int(counts.iloc[0, 1])
 
     def collect(self, score_answer: ScoreAnswer) -> "pd.DataFrame":
-        """Collect the first answer of each version to each row, in the order of time.
+        """Collect what counts in the order of time, with the columns of ANSWERS.
 
-        The columns are those of `build_schema`: `id` is the request's, digested, `answer` what
-        users act on as text, `score` 0 to 1, NaN without an outcome, `counts` whether the outcome
-        may decide, `slices` JSON. A reaction is the score of the answer that was shown. Nothing can
-        be asked afterwards.
+        `id` is the request's, digested, `answer` what users act on as text, `score` 0 to 1, NaN
+        without an outcome, `counts` whether the outcome may decide, `slices` JSON. A reaction is
+        the score of the answer that was shown. Texts are categories.
         """
-        import pyarrow as pa
-
-        schema, parts = build_schema(), []
-        path = f'$."{self._outputs[0].name}"'
-        for batch in self.rows.read(ANSWERS, path, not self._is_plain):
-            scores = [self._score(each, score_answer) for each in batch["scored"].to_pylist()]
-            part = pa.Table.from_batches([batch]).append_column("score", [pa.array(scores)])
-            if not self._is_plain:
-                texts = [self._write_decision(each) for each in batch["outputs"].to_pylist()]
-                part = part.drop_columns("answer").append_column("answer", [pa.array(texts)])
-            parts.append(part.select(schema.names).cast(schema))
-        table = pa.concat_tables(parts or [schema.empty_table()]).unify_dictionaries()
-        del parts, self.rows  # its memory is needed
-        rows: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+        query = self.rows.query
+        self.rows.add_table("scores", self._read_scores(score_answer))
+        query(ANSWERS, f'$."{self._outputs[0].name}"')
+        texts = list(query(TEXTS)["column_name"])
+        for name in texts:
+            query(CATEGORY.format(name))
+        own = ", ".join(f'"{name}"::{name}_texts AS "{name}"' for name in texts)
+        rows = query(ORDERED.format(own))
         if not self._is_text:
             rows["answer"] = _unify_rounded(rows)
-        return rows.sort_values(["at", "id", "row", "side"], kind="stable", ignore_index=True)
+        return rows
 
-    def _score(self, record: dict[str, Any] | None, score_answer: ScoreAnswer) -> float:
-        if record is None:
-            return math.nan
-        if self.kind == "label":
-            outputs = read_outputs(record["outputs"], self._outputs)
-            return self._rate(score_answer, outputs, record)
-        return float(record["truth"]) if record["shown"] else math.nan
+    def _read_scores(self, score_answer: ScoreAnswer) -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
 
-    def _write_decision(self, written: str | None) -> str:
-        """What users act on: the text, if it is one, else JSON."""
-        values = list(pick_decision(read_outputs(written, self._outputs)).values())
-        if self._is_text and len(values) == 1:
-            return str(values[0])
-        return json.dumps(values)
+        schema = pa.schema({"place": pa.int64(), "score": pa.float64(), "answer": pa.string()})
+        yield pa.RecordBatch.from_pylist([], schema)
+        for batch in self.rows.read(TOLD, self._is_plain):
+            rows = batch.to_pylist()
+            for row in rows:
+                outputs = read_outputs(row["outputs"], self._outputs)
+                if row["truth"] is not None and outputs:
+                    row["score"] = self._score(row, outputs, score_answer)
+                if not self._is_plain:
+                    row["answer"] = self._write_decision(outputs)
+            yield pa.RecordBatch.from_pylist(rows, schema)
 
-    def _rate(
-        self, score_answer: ScoreAnswer, outputs: dict[str, Any], record: Mapping[str, Any]
-    ) -> float:
+    def _score(
+        self, row: Mapping[str, Any], outputs: dict[str, Any], score_answer: ScoreAnswer
+    ) -> float | None:
         """Score one answer from 0 to 1; DataError names a truth that the task cannot read."""
-        truth = record["truth"]
+        truth = row["truth"]
+        if self.kind == "value":
+            return float(truth) if row["shown"] else None
         try:
             score = float(score_answer(outputs, truth))
         except (ValueError, TypeError, LookupError) as error:
             raise DataError(
-                f"request {record['request_id']!r:.60}: the label {truth!r:.60} cannot be compared "
+                f"request {row['request_id']!r:.60}: the label {truth!r:.60} cannot be compared "
                 f"with the answer ({error})"
             ) from None
         if not 0 <= score <= 1:
             raise DataError(f"score_answer gave {score}; a task returns a number from 0 to 1")
         return score
+
+    def _write_decision(self, outputs: dict[str, Any]) -> str:
+        """What users act on: the text, if it is one, else JSON."""
+        values = list(pick_decision(outputs).values())
+        if self._is_text and len(values) == 1:
+            return str(values[0])
+        return json.dumps(values)
 
 
 def _unify_rounded(rows: "pd.DataFrame") -> "pd.Series":

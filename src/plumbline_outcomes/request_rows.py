@@ -5,13 +5,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import Field
-from plumbline.drift.window import INPUT, OUTPUT
+from plumbline.drift.window import INPUT, OUTPUT, open_log_file
 from plumbline.sources.request_folder import PREFIX, RequestFolder
 from plumbline.tables.parquet_batches import read_row_groups
 from plumbline.tables.rows import StoredRows
@@ -36,9 +36,11 @@ SELECT * EXCLUDE given REPLACE (CASE WHEN ? THEN given END AS inputs,
     AS content
 FROM (SELECT *, nullif(json_merge_patch('{}', to_json(inputs))::VARCHAR, '{}') AS given FROM batch)
 """
+# Rows of an id with several inputs are in doubt, not late.
 PAST = """
-CREATE TABLE past AS SELECT id FROM rows WHERE "at" < ?
-GROUP BY id, "row" HAVING count(DISTINCT content) = 1
+CREATE TABLE past AS SELECT id, count(*) AS size FROM (
+  SELECT id, "row", count(DISTINCT content) AS contents FROM rows WHERE "at" < ? GROUP BY id, "row")
+GROUP BY id HAVING max(contents) = 1
 """
 
 
@@ -53,6 +55,17 @@ class LogFacts:
     lost: Counter[str] = field(default_factory=Counter)
     # Of each writer, by sequence number: the first and the last time in the file.
     written: dict[str, dict[int, tuple[datetime, datetime]]] = field(default_factory=dict)
+
+    def note(self, about: Any, times: list[datetime]) -> None:
+        """Note what a file says of its writer, and the times of its rows: of losses alone, none."""
+        for reason, sides in (about or {"lost": {}})["lost"].items():
+            for side, count in sides.items():
+                self.lost[f"{reason}, {side}"] += count
+        if times:
+            self.first = min([*times, self.first or times[0]])
+        if times and about:
+            written = self.written.setdefault(about["writer"], {})
+            written[int(about["sequence"])] = (min(times), max(times))
 
     def list_gaps(self) -> list[tuple[int, date, date]]:
         """List the files that are missing between two of one writer: how many, between which days.
@@ -81,37 +94,35 @@ class LogFacts:
 def read_requests(
     folder: RequestFolder,
     model: str,
-    since: date | None,
-    facts: LogFacts,
+    since: datetime | None,
     now: datetime,
     *,
     with_inputs: bool = False,
-) -> StoredRows:
+) -> tuple[StoredRows, LogFacts]:
     """Read the rows of `model` into the table `rows`: one for each answer of each version.
 
-    `since`: only days from this one on; `past` has the ids of rows that came later and are older.
+    `since`: only from this midnight of UTC on; `past` counts older rows by id that came later.
     `inputs` and `outputs` are JSON without nulls, or null; `with_inputs`: else all inputs are null.
     DataError names a file that is not of such a log.
     """
-    names = folder.list_log()
-    if since is not None:  # a name says when its file was written, which is after its requests
+    names, facts, stored = folder.list_log(), LogFacts(), StoredRows(())
+    if since:  # a name says when its file was written, which is after its requests
         before = since - timedelta(days=1)  # shows what is missing between it and `since`
         names = [name for name in names if name >= f"{PREFIX}{before:%Y%m%d}"]
-    stored = StoredRows(())
     stored.query("SET GLOBAL TimeZone = 'UTC'")  # of its cursors too
     stored.query(DIGEST)
     stored.add_table("rows", _read_files(folder, names, model, facts), ROWS, with_inputs, model)
     ahead = stored.query('SELECT count(*) AS size FROM rows WHERE "at" > ?', now)
     facts.num_ahead = int(ahead["size"][0])
-    start = datetime.combine(since or date.min, time(), UTC)
+    start = since or datetime.min.replace(tzinfo=UTC)
     stored.query(PAST, start)
     stored.query('DELETE FROM rows WHERE "at" < ?', start)
-    if facts.num_old == len(names) > 0:
+    if 0 < facts.num_old == facts.num_files:
         raise DataError(
             f"{folder.shown}: an earlier version of plumbline wrote it, without numbers of rows; "
             "only what is answered from now on can be joined"
         )
-    return stored
+    return stored, facts
 
 
 def read_outputs(written: str | None, fields: Sequence[Field]) -> dict[str, Any]:
@@ -131,40 +142,31 @@ def _read_files(
 
     yield _select_columns(pa.RecordBatch.from_pydict({}))
     for name in names:
-        try:
-            yield from _read_file(folder, name, model, facts)
-        except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
-            raise DataError(
-                f"{folder.shown}/{name}: not a log of requests ({error}); move it out of the folder"
-            ) from None
+        with open_log_file(folder, name) as file:
+            yield from _read_file(file, model, facts)
         facts.num_files += 1
 
 
-def _read_file(
-    folder: RequestFolder, name: str, model: str, facts: LogFacts
-) -> Iterator["pa.RecordBatch"]:
+def _read_file(file: IO[bytes], model: str, facts: LogFacts) -> Iterator["pa.RecordBatch"]:
     """Yield the rows of a file, none of one that was written without their numbers."""
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
+    about = pq.read_schema(file)
+    file.seek(0)
+    for column in OLD:
+        if column not in about.names:
+            raise KeyError(f"no column {column}")
+    if not set(JOINED) <= set(about.names):
+        facts.num_old += 1
+        return
     times: list[datetime] = []
-    with folder.open(name) as file:
-        about = pq.read_schema(file)
-        file.seek(0)
-        missing = [column for column in OLD if column not in about.names]
-        if missing:
-            raise KeyError(f"no column {missing[0]}")
-        if not set(JOINED) <= set(about.names):
-            facts.num_old += 1
-            return
-        for batch in read_row_groups(file):
-            rows = _select_columns(batch)
-            if len(rows):
-                times += pc.min_max(rows["at"]).as_py().values()
-            yield rows.filter(pc.equal(batch["model"], model))
-    _note_writer((about.metadata or {}).get(WRITER), times, facts)
-    if times:
-        facts.first = min([*times, facts.first or times[0]])
+    for batch in read_row_groups(file):
+        rows = _select_columns(batch)
+        if len(rows):
+            times += pc.min_max(rows["at"]).as_py().values()
+        yield rows.filter(pc.equal(batch["model"], model))
+    facts.note(json.loads((about.metadata or {}).get(WRITER, "null")), times)
 
 
 def _select_columns(batch: "pa.RecordBatch") -> "pa.RecordBatch":
@@ -189,16 +191,3 @@ def _select_columns(batch: "pa.RecordBatch") -> "pa.RecordBatch":
             own = [name.removeprefix(start) for name in names]
             columns[title] = pa.StructArray.from_arrays([batch[name] for name in names], own)
     return pa.RecordBatch.from_pydict(columns)
-
-
-def _note_writer(raw: bytes | None, times: list[datetime], facts: LogFacts) -> None:
-    """Note what a file says of its writer; its last one may have losses alone, and no row."""
-    if raw is None:
-        return
-    about = json.loads(raw)
-    for reason, sides in about["lost"].items():
-        for side, count in sides.items():
-            facts.lost[f"{reason}, {side}"] += count
-    if times:
-        written = facts.written.setdefault(about["writer"], {})
-        written[int(about["sequence"])] = (min(times), max(times))

@@ -22,7 +22,7 @@ from plumbline.registry.reader.addresses import BUNDLE_TAG
 from plumbline.sources.request_folder import RequestFolder
 from plumbline.statistics import betting
 from plumbline.statistics.power import spend_level
-from plumbline_outcomes.request_rows import LogFacts, read_outputs, read_requests
+from plumbline_outcomes.request_rows import read_outputs, read_requests
 
 LEVEL = 0.025  # chance that one version without a gain wins, of all planned against one champion
 UNKNOWN = 0.1  # the share of rows that differ, where the log has no pair yet
@@ -112,7 +112,7 @@ def measure_difference(
     seconds that a server's clock is ahead: what it has answered by `now` is earlier than a plan.
     DataError where these are more than MAX_AHEAD_S.
     """
-    stored = read_requests(folder, model, None, LogFacts(), now)
+    stored, _ = read_requests(folder, model, None, now)
     found = [
         is_other_decision(read_outputs(pair["own"], fields), read_outputs(pair["other"], fields))
         for batch in stored.read(PAIRS, *bundles)

@@ -34,8 +34,7 @@ def check_drift(
     version = find_version(address)  # of a champion, its evidence is that of the decision on it
     champion = VerifiedModelCache(f"models:/{version.name}/{version.number}").fetch_latest()
     reference = window.load_reference(version)
-    since = None
-    log = window.digest_log(current)
+    log, since = window.digest_log(current), None
     if record and log:
         history = promotion.read_history(champion.name)
         since = decision.find_last_check(history, champion.version, log)
@@ -48,14 +47,13 @@ def check_drift(
     outcome = decision.judge_window(tests, len(rows.rows), params.drift)
     if record and outcome.verdict != "too few rows":
         outcome = _record_outcome(outcome, champion, rows, log, read_at, params.drift)
-    windows = {"reference": reference, "current": rows}
     report = {
         "model": describe_model(champion),
         "verdict": outcome.verdict,
         "reason": outcome.reason,
         "rows": {
             name: {"source": each.source, "num_rows": len(each.rows)}
-            for name, each in windows.items()
+            for name, each in (("reference", reference), ("current", rows))
         },
         "tests": list(map(asdict, tests)),
         "limits": params.drift.model_dump(mode="json"),

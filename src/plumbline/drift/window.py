@@ -3,10 +3,12 @@
 import hashlib
 import logging
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from plumbline import bundle
 from plumbline.contract import layout
@@ -26,7 +28,7 @@ INPUT, OUTPUT = "input.", "output."  # before the names of a model's inputs and 
 REMEDY = "rename the column that holds it, in a copy of the file"
 # Of a logged request, not of its content.
 IDENTITY = ("at", "request_id", "row", "model", "version", "bundle")
-ABOUT = (*IDENTITY, "side", "shown", "ms", "draw", "assigned", "share", "key")
+ABOUT = [*IDENTITY, "side", "shown", "ms", "draw", "assigned", "share", "key"]
 
 
 @dataclass(frozen=True)
@@ -47,15 +49,14 @@ def load_reference(version: RegisteredVersion) -> RowWindow:
     """The held-out rows that a version was evaluated on, whose digest its evidence holds."""
     import pandas as pd
 
-    title = version.label
     evidence = read_evidence(version)
     if "reference" not in evidence["digests"]:
         raise RegistryError(
-            f"{title}: it has no reference rows; train and register it again with `dvc repro`"
+            f"{version.label}: it has no reference rows; train and register it again: `dvc repro`"
         )
     with tempfile.TemporaryDirectory(prefix="plumbline-") as folder:
         path = fetch_recorded_file(version, evidence, layout.DRIFT_REFERENCE, Path(folder))
-        return RowWindow(pd.read_parquet(path), f"{title}, {layout.DRIFT_REFERENCE.name}")
+        return RowWindow(pd.read_parquet(path), f"{version.label}, {layout.DRIFT_REFERENCE.name}")
 
 
 def digest_log(source: str) -> str | None:
@@ -80,6 +81,18 @@ def load_current(
     return RowWindow(rows, source)
 
 
+@contextmanager
+def open_log_file(folder: RequestFolder, name: str) -> Iterator[IO[bytes]]:
+    """Open a file of a log; DataError where who reads it finds something else."""
+    try:
+        with folder.open(name) as file:
+            yield file
+    except (OSError, ValueError, KeyError, TypeError, NotImplementedError) as error:
+        raise DataError(
+            f"{folder.shown}/{name}: not a log of requests ({error}); move it out of the folder"
+        ) from None
+
+
 def _is_log(source: str) -> bool:
     return bool(get_scheme(source)) or Path(source).is_dir()
 
@@ -89,40 +102,29 @@ def _read_log(
 ) -> "pd.DataFrame":
     import pandas as pd
 
-    names = folder.list_log()
-    if since is not None:
-        # A file's name says when it was written, which is after all of its requests.
-        oldest = f"{PREFIX}{since:%Y%m%dT%H%M%S}"
-        names = [name for name in names if name >= oldest]
     parts: list[pd.DataFrame] = []
-    num_rows = 0
-    for name in reversed(names):
-        if num_rows >= max_rows:
+    # A file's name says when it was written, which is after all of its requests.
+    oldest = f"{PREFIX}{since:%Y%m%dT%H%M%S}" if since else ""
+    for name in reversed(folder.list_log()):
+        if sum(map(len, parts)) >= max_rows or name < oldest:
             break
-        part = _read_answers_of(champion, folder, name)
-        parts.append(part)
-        num_rows += len(part)
+        parts.append(_read_answers_of(champion, folder, name))
     if not parts:
         return pd.DataFrame()
     rows = pd.concat(parts, ignore_index=True).sort_values("at", kind="stable").tail(max_rows)
-    return rows.drop(columns=list(ABOUT), errors="ignore").reset_index(drop=True)
+    return rows.drop(columns=ABOUT, errors="ignore").reset_index(drop=True)
 
 
 def _read_answers_of(champion: CachedVersion, folder: RequestFolder, name: str) -> "pd.DataFrame":
     """The rows of one file of the log that this version answered as champion, shown or not."""
     import pandas as pd
 
-    try:
-        with folder.open(name) as file:
-            rows = pd.read_parquet(file)
+    with open_log_file(folder, name) as file:
+        rows = pd.read_parquet(file)
         is_version = (rows["model"] == champion.name) & (rows["version"] == champion.version)
         answers = [name for name in rows.columns if name.startswith(OUTPUT)]
         is_answered = rows[answers].notna().any(axis=1) | (not answers)
         return rows[is_version & (rows["side"] == "champion") & is_answered]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"{folder.shown}/{name}: not a log of requests ({error}); move it out of the folder"
-        ) from None
 
 
 def _answer_file(path: Path, champion: CachedVersion, max_rows: int) -> "pd.DataFrame":
