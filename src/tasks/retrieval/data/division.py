@@ -1,8 +1,8 @@
-"""Queries into splits; of a held-out split no two queries have a passage in common.
+"""Queries into splits, by themselves or by their passages.
 
-Intervals assume independent rows, and an article that is easy to find is so for all who look for
-it. So one query of each group counts, and the others are left to train, where that shows nothing of
-what is held out.
+By query, the corpus is given, and queries are what is drawn: all of a held-out split count, and an
+interval speaks of more queries to these passages. By passage, passages are drawn, and one that is
+easy to find is so for all who look for it: one query of each group of passages counts.
 """
 
 from collections.abc import Sequence
@@ -23,27 +23,24 @@ def divide_queries(
 
     By query, one stays in the split that its source names. DataError where a split gets none.
     """
-    is_by_query = split.by == "query"
-    given = {query.split for query in queries if is_by_query and query.split}
-    split = split.model_copy(update=dict.fromkeys(given, 0.0))
+    given = {query.split for query in queries if query.split}
+    shares = split.model_copy(update=dict.fromkeys(given, 0.0))
     groups = find_groups(queries)
     divided: dict[str, list[PooledQuery]] = {name: [] for name in SPLITS}
-    seen: set[tuple[str, str]] = set()
+    held_out: set[str] = set()
     num_left_out = 0
     for query in sorted(queries, key=lambda query: digest_text(query.query)):
+        if split.by == "query":
+            divided[query.split or _choose_split(query.query, shares)].append(query)
+            continue
         group = groups[query.passages[0]]
-        name = _choose_split(query.query if is_by_query else group, split)
-        is_wanted = name == "train" or query.split != "train"
-        if query.split and is_by_query:
-            name, is_wanted = query.split, True
-        is_counted = is_wanted and (name == "train" or (name, group) not in seen)
-        seen.add((name, group))
-        if is_counted:
-            divided[name].append(query)
-        elif is_by_query and not query.split:
-            divided["train"].append(query)
-        else:
+        name = _choose_split(group, split)
+        if name != "train" and (group in held_out or query.split == "train"):
             num_left_out += 1
+            continue
+        if name != "train":
+            held_out.add(group)
+        divided[name].append(query)
     for name, rows in divided.items():
         if not rows:
             raise DataError(
