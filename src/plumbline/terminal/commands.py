@@ -1,5 +1,7 @@
 """Add a command to the command line: its panel on the help page, and its example."""
 
+import inspect
+import re
 from collections.abc import Callable
 
 import typer
@@ -24,5 +26,7 @@ def add_command(
 ) -> None:
     """Add `command` to the panel of the help page that it belongs to."""
     panel = PANEL_OF.get(name)
-    add = group.command(name, epilog=f"Example:\n\n{example}", rich_help_panel=panel)
-    add(command)
+    # A line of the source ends where a terminal's does not.
+    text = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.getdoc(command) or "")
+    epilog = f"Example:\n\n{example}"
+    group.command(name, epilog=epilog, rich_help_panel=panel, help=text)(command)

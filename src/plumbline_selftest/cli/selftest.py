@@ -187,5 +187,5 @@ def _print_rates(rates: "Rates", allowed: float) -> None:
     out.print(
         f"A/A: one recipe against itself, {rates.num_pairs} pairs that differ on "
         f"{rates.share_different:.1%} of the rows: promoted {rates.promoted:.1%} of the times "
-        f"({low:.1%} to {high:.1%}); chance allows {allowed:.1%}."
+        f"({low:.1%} to {high:.1%}); chance alone promotes {allowed:.1%}."
     )

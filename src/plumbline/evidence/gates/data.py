@@ -167,8 +167,8 @@ def check_test_split(question: GateQuestion) -> Ruling:
     counts = changes["splits"]["test"]
     share = min(1.0, counts["altered"] / max(1, counts["before"]))
     reason = (
-        f"{counts['altered']:,} test rows are not as they were, where the champion had "
-        f"{counts['before']:,}; {counts['added'] + counts['moved_in']:,} are new"
+        f"the champion had {counts['before']:,} test rows; {counts['altered']:,} rows were "
+        f"changed, relabelled, deleted or moved, {counts['added'] + counts['moved_in']:,} are new"
     )
     renames = changes["renames"]
     if renames:
