@@ -29,7 +29,7 @@ def read_questions(path: Path) -> list[Question]:
 def read_columns(path: Path, names: list[str]) -> Iterator[tuple[str, Sequence[str | None]]]:
     """Yield place and values of each row of a .csv, .jsonl or .parquet file."""
     remedy = f"give a file with the columns {' and '.join(names)}"
-    columns = tuple(WantedColumn(name, name, remedy=remedy) for name in names)
+    columns = tuple(WantedColumn(name, "", remedy=remedy) for name in names)
     request = ReadRequest(columns, refuse_encoding=True)
     for part in locate_parts([(None, str(path))], {}):
         for row in part.read_rows(request):

@@ -161,15 +161,9 @@ def name_file(model: str, day: str, kind: str = LABEL) -> str:
 
 def _count(rows: "pd.DataFrame") -> dict[str, Any]:
     """Count each version's answers, how many have an outcome, and how right these are together."""
-    counts = {}
-    groups: Any = rows.groupby("bundle", sort=True)
-    for bundle, group in groups:
-        counts[bundle[:12]] = {
-            "answers": len(group),
-            "labelled": int(group["score"].notna().sum()),
-            "right": round(float(group["score"].sum()), 6),
-        }
-    return counts
+    scores = rows.groupby("bundle", sort=True)["score"]
+    found: Any = scores.agg(answers="size", labelled="count", right="sum").round(6)
+    return {bundle[:12]: counts for bundle, counts in found.to_dict("index").items()}
 
 
 def _encode(rows: "pd.DataFrame") -> bytes:

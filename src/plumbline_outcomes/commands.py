@@ -95,16 +95,8 @@ def judge(
     from plumbline_outcomes import check, live_score, page
 
     params, subject = _open_champion(model)
-    report = check.check_outcomes(
-        subject,
-        log,
-        outcomes,
-        params,
-        datetime.now(UTC),
-        label=label,
-        record=record,
-        accepted=accept_gap,
-    )
+    asked: Any = {"label": label, "record": record, "accepted": accept_gap}
+    report = check.check_outcomes(subject, log, outcomes, params, datetime.now(UTC), **asked)
     page.write_report(report)
     message = f"{report['verdict']}: {report['reason']}"
     if as_json:
@@ -161,12 +153,9 @@ def begin_trial(
     params, subject = _open_champion(model)
     name = subject.champion.name
     bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
+    pair, outputs = (bundle, subject.champion.bundle), subject.signature.outputs
     differ, num_rows, ahead = trial.measure_difference(
-        RequestFolder(log),
-        name,
-        (bundle, subject.champion.bundle),
-        subject.signature.outputs,
-        datetime.now(UTC),
+        RequestFolder(log), name, pair, outputs, datetime.now(UTC)
     )
     asked: Any = {"worth": worth, "days": days, "reason": reason, "ahead": ahead}
     if kind == "reaction":
@@ -246,23 +235,11 @@ def export(
 
     Rows that chance drew may be in any split; rows that somebody chose are for train alone.
     """
-    from plumbline.sources.request_folder import RequestFolder
-    from plumbline_outcomes import closing, exporting
+    from plumbline_outcomes import exporting
 
     params, subject = _open_champion(model)
-    closed = closing.list_closed(subject.history, RequestFolder(log).digest)
-    counts = exporting.export_rows(
-        subject,
-        log,
-        outcomes,
-        out,
-        params,
-        datetime.now(UTC),
-        label=label,
-        trust=trust,
-        entries={day: entry.number for day, entry in closed.items()},
-        on_trial=subject.plan.begin if subject.plan and not subject.end else None,
-    )
+    asked: Any = {"label": label, "trust": trust}
+    counts = exporting.export_rows(subject, log, outcomes, out, params, datetime.now(UTC), **asked)
     for line in exporting.describe_counts(counts, out):
         print_plain(line)
 

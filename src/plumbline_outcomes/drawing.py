@@ -73,6 +73,18 @@ def find_chance(outputs: Mapping[str, Any], doubt: float, sample: float) -> floa
     return min(1.0, sample / 2 * (1 + math.sqrt(confidence * (1 - confidence)) / doubt))
 
 
+def find_kind(
+    row: Mapping[str, Any], split: str | None, doubt: float, sample: float
+) -> tuple[str, float]:
+    """Say why chance drew a row of the log, "" where it did not, and how likely that was."""
+    chance = sample / 2
+    if split not in HELD_OUT:
+        chance = find_chance(json.loads(row["outputs"] or "{}"), doubt, sample)
+    if row["draw"] >= chance:
+        return "", chance
+    return (UNIFORM if row["draw"] < sample / 2 else UNCERTAIN), chance
+
+
 def find_splits(task: str, params: Params, inputs: list[dict[str, Any]]) -> list[str | None]:
     """The split that a row with these inputs will be in, None where that is not known yet."""
     part: Any = load_task(task).data
@@ -108,13 +120,10 @@ def draw_rows(
     drawn: list[dict[str, Any]] = []
     for row, inputs, split in zip(known, given, splits, strict=True):
         outputs, other = (read_outputs(row[name], fields) for name in ("outputs", "other"))
-        chance = sample / 2
-        if split not in HELD_OUT:
-            chance = find_chance(outputs, subject.doubt, sample)
-        kind = UNIFORM if row["draw"] < sample / 2 else UNCERTAIN
+        kind, chance = find_kind(row, split, subject.doubt, sample)
         if drawing.differs:
-            kind, chance = DIFFERS, float(is_other_decision(outputs, other))
-        if row["draw"] < chance:
+            kind, chance = DIFFERS * is_other_decision(outputs, other), 1.0
+        if kind:
             line = {"request_id": row["request_id"], "row": row["row"]} | inputs
             if drawing.show_answers:
                 line |= {"answer": str(outputs.get(first, "")), "saw_answer": "true"}

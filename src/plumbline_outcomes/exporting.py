@@ -17,7 +17,7 @@ from plumbline.contract.params import Params
 from plumbline.drift.statistical_tests import LABEL
 from plumbline.sources.labelled_requests import CHOSEN, UNIFORM
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
-from plumbline_outcomes import check, drawing
+from plumbline_outcomes import check, closing, drawing
 from plumbline_outcomes.joining import JoinedRows
 from plumbline_outcomes.live_score import MIN_WHOLE
 
@@ -50,19 +50,18 @@ def export_rows(
     *,
     label: str = "",
     trust: bool = False,
-    entries: Mapping[str, int] | None = None,
-    on_trial: datetime | None = None,
 ) -> dict[str, int]:
     """Write the labelled rows into the folder `target`, and count them by what became of them.
 
     A row that is there already is replaced, and goes where its label was withdrawn. `trust`: labels
-    by a model, and of people who saw its answers, count too. `entries`: the journal's number for
-    each closed day. `on_trial`: since when a trial is open, whose rows wait. DataError for labels
-    that cannot be right: reactions, or labels from before the answers.
+    by a model, and of people who saw its answers, count too. Rows of an open trial wait. DataError
+    for labels that cannot be right: reactions, or labels from before the answers.
     """
     data = params.model_dump(mode="json").get("data", {})
     _refuse_leaks(data)
     folder = RequestFolder(log)
+    closed = closing.list_closed(subject.history, folder.digest)
+    entries = {day: entry.number for day, entry in closed.items()}
     opened = check.open_given(subject, folder, outcomes, label)
     joined = JoinedRows(subject, folder, opened, now, by_version=False)
     if joined.kind == "value":
@@ -86,7 +85,7 @@ def export_rows(
         is_uniform = row["is_whole"] or row["is_drawn"] or known is not None
         if not (row["counts"] or trust):
             counts["by a model, or by people who saw its answer (--trust takes them)"] += 1
-        elif on_trial is not None and row["at"] >= on_trial:
+        elif subject.plan and not subject.end and row["at"] >= subject.plan.begin:
             counts["of an open trial: they wait for its end"] += 1
         elif not given:
             counts["without inputs in the log (--redact)"] += 1
@@ -95,12 +94,12 @@ def export_rows(
         else:
             start = UNIFORM if is_uniform else CHOSEN
             counts[start] += 1
-            entry = (entries or {}).get(str(row["day"]))
             if split.get("column"):
                 others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
             own = {names.get(name, name): value for name, value in given.items()}
             own[names.get(LABEL, LABEL)] = row["truth"]
-            origin = _describe_origin(row, subject, params, place) | {"entry": entry}
+            origin = _describe_origin(row, subject, params, place)
+            origin["entry"] = entries.get(row["day"])
             groups: dict[str, Any] = json.loads(row["slices"] or "{}")
             written = others | groups | origin | (known or {}) | own
             files[f"{start}{row['day']}{SUFFIX}"].append(written)
@@ -146,15 +145,9 @@ def _describe_origin(
     row: Mapping[str, Any], subject: check.Subject, params: Params, place: str | None
 ) -> dict[str, Any]:
     """Where a training row is from; `place` is the split of its text."""
-    sample, outputs = params.outcomes.sample, json.loads(row["outputs"] or "{}")
-    chance: float | None = sample / 2
-    if place not in drawing.HELD_OUT:
-        chance = drawing.find_chance(outputs, subject.doubt, sample)
-    kind = drawing.UNIFORM if row["draw"] < sample / 2 else drawing.UNCERTAIN
+    kind, chance = drawing.find_kind(row, place, subject.doubt, params.outcomes.sample)
     if row["is_whole"]:
         kind, chance = "all", 1.0
-    elif chance is not None and row["draw"] >= chance:
-        kind, chance = "volunteered", None
     return {
         "request_id": row["request_id"],
         "row": row["row"],
@@ -162,8 +155,8 @@ def _describe_origin(
         "answered_at": row["at"].isoformat(),
         "labelled_at": row["labelled_at"] and row["labelled_at"].isoformat(),
         "source": row["source"],
-        "drawn": kind,
-        "probability": chance,
+        "drawn": kind or "volunteered",
+        "probability": chance if kind else None,
     }
 
 

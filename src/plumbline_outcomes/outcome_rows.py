@@ -18,7 +18,7 @@ SHEET = ("drawn", "probability", "sheet", "answer")  # of `outcomes draw`: these
 GIVEN = ("place", "request_id", "truth", *OPTIONAL, "slices")  # columns of the table, all text
 IDS = WantedColumn(
     "request_id",
-    "the header",
+    "",
     synonyms=("id", "x-request-id", "inference_id", "event_id", "prediction_id"),
     remedy="each answer of the server has its id in the header x-request-id",
 )

@@ -97,10 +97,12 @@ def test_a_changed_closed_day_is_refused(world: World, damage: str) -> None:
         pd.read_parquet(path).assign(score=1.0).to_parquet(path, index=False)
     else:
         path.unlink()
-    with pytest.raises(
-        DataError, match=r"closed-line-2026-03-10.parquet: .*Restore it from a backup"
-    ):
+    with pytest.raises(DataError, match=r"closed-line-2026-03-10.parquet: .*Restore it from"):
         world.look(record=True)
+    world.history = tuple(promotion.read_history("line"))
+    found = world.look()
+    assert (found["champion"]["labelled"], found["verdict"]) == (400, "holds")
+    assert "closed-line-2026-03-10.parquet: " in found["lines"]
 
 
 def test_a_day_with_missing_files_stays_open_until_somebody_accepts_it(world: World) -> None:
@@ -169,6 +171,8 @@ def test_days_are_those_of_utc_wherever_it_runs(
 
 def test_answers_that_come_after_their_day_was_closed_change_nothing(world: World) -> None:
     world.answer("r399", "c", at=NOON + 1.5 * DAY)  # a retry
+    for row, text in ((0, "one"), (0, "other"), (1, "sound")):
+        world.answer("in doubt", row=row, text=text)
     before = world.look(record=True)
     assert "closed before they came" not in before["lines"]
     world.answer("late", at=NOON + DAY / 4)

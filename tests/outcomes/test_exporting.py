@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -11,6 +12,7 @@ from tests.support.outcomes import NOON, NOW, World
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.task import SPLITS
+from plumbline.sources.request_folder import RequestFolder
 from plumbline.tasks.text_classification.data import find_splits, ingest
 from plumbline.tasks.text_classification.params import TextParams
 from plumbline_outcomes import drawing, exporting
@@ -60,7 +62,9 @@ def label(world: World) -> pd.DataFrame:
 
 def test_a_labelled_sheet_becomes_rows_with_their_provenance(world: World) -> None:
     sheet = label(world)
-    rows, told = export(world, sheet, entries={"2026-03-11": 41})
+    facts = f'{{"day":"2026-03-11","log":"{RequestFolder(str(world.log)).digest}"}}'
+    world.history = (SimpleNamespace(action="outcomes", number=41, reason=f"closed {facts}"),)
+    rows, told = export(world, sheet)
     uniform = rows[rows["file"].str.startswith("outcomes-uniform-")]
     assert len(uniform) == 90
     assert set(uniform["drawn"]) == {"uniform"}
@@ -164,7 +168,7 @@ def test_a_later_sheet_leaves_a_sample_as_it_is(world: World) -> None:
 
 def test_a_column_of_outcomes_says_nothing_of_where_a_row_is_from(world: World) -> None:
     sheet = label(world).assign(bundle="other", entry="x", answered_at="2020-01-01")
-    rows, _ = export(world, sheet, entries={"2026-03-11": 41})
+    rows, _ = export(world, sheet)
     assert set(rows["bundle"]) == {world.subject.champion.bundle}
     assert set(rows["answered_at"].str[:7]) == {"2026-03"}
 
@@ -186,7 +190,8 @@ def test_labels_that_are_no_truths_are_left_out_or_refused(world: World) -> None
     world.write_log()
     bare = pd.concat([pd.DataFrame({"request_id": ["bare"], "label": ["a"]}), sheet])
     assert "1 labels left out: without inputs in the log (--redact)" in export(world, bare)[1]
-    rows, told = export(world, sheet, on_trial=NOON + DAY)
+    world.trial = (SimpleNamespace(begin=NOON + DAY), "")
+    rows, told = export(world, sheet)
     assert set(rows["answered_at"].str[:10]) == {"2026-03-10"}
     assert "of an open trial" in told
 

@@ -295,11 +295,6 @@ def plant_a_worse_model(world: World) -> str:
     return "worse: 400 of 400 labelled, 320 right.*its evidence says 0.950, at least 0.930"
 
 
-def plant_a_row_that_is_no_number(world: World) -> str:
-    world.outcomes[399]["row"] = "first"
-    return r"!outcomes.csv, row 401: row: expected a whole number"
-
-
 def plant_a_time_that_no_calendar_has(world: World) -> str:
     world.outcomes[399]["at"] = "20260-11-20"
     return "!outcomes.csv, row 401: at: expected a time"
@@ -315,6 +310,11 @@ def plant_flags_as_a_table_of_numbers_writes_them(world: World) -> str:
     for number, row in enumerate(world.outcomes):
         row["withdrawn"] = float(number == 399)
     return "holds: 399 of 400 labelled.*1 withdrawn"
+
+
+def plant_ids_in_a_column_of_another_name(world: World) -> str:
+    world.outcomes = [{"id": row["request_id"], "label": row["label"]} for row in world.outcomes]
+    return r"!outcomes.csv: no column 'request_id'.*is it 'id'\? then call it 'request_id'"
 
 
 def plant_a_source_that_nobody_knows(world: World) -> str:
@@ -362,6 +362,10 @@ def pass_all(rows: Any, params: Any) -> Any:
     return rows
 
 
+def find_none(*_: Any, **__: Any) -> list[str]:
+    return []
+
+
 def unguard(plant: Any, name: str, guard: str, size: int) -> tuple[Any, ...]:
     sql = getattr(joining, name)
     assert guard in sql
@@ -374,13 +378,7 @@ GUARDS = [
     (plant_labels_by_a_model, live_score, "mark_deciding", pass_all, ("holds", 400)),
     (plant_labellers_who_skip_hard_rows, live_score, "mark_deciding", pass_all, ("holds", 170)),
     (plant_ids_of_another_server, JoinedRows, "refuse_strangers", lambda *_: 0, ("holds", 400)),
-    (
-        plant_a_label_with_a_blank_and_case,
-        check,
-        "find_new_classes",
-        lambda *_, **__: [],
-        ("holds", 400),
-    ),
+    (plant_a_label_with_a_blank_and_case, check, "find_new_classes", find_none, ("holds", 400)),
     unguard(plant_a_contradiction, "FOUND", "contradicts", 400),
     unguard(plant_eight_rows_without_a_number, "FOUND", "unnumbered", 401),
     unguard(plant_an_id_with_other_inputs, "IDS", "bool_or(contents > 1)", 400),

@@ -35,7 +35,7 @@ def build_query_part(address: str, split: str | None) -> SourcePart:
     path = find_local_path(address)
     if path is not None:
         if not Path(path).is_file():
-            raise DataError(f"{path}: no such database; check data.source")
+            raise DataError(f"{path}: no such database")
         facts["sha256"] = digest_path(Path(path))
     read_rows = partial(_read_rows, url, query, name)
     return SourcePart(Path(url.database or name).name, split, read_rows, facts)
@@ -68,11 +68,11 @@ def _parse_address(address: str) -> tuple["URL", str]:
         url = make_url(database)
     except (ArgumentError, ValueError):
         raise ParamsError(
-            "data.source: not a database URL; expected dialect://user@host/name#SELECT ..."
+            "not a database URL; expected dialect://user@host/name#SELECT ..."
         ) from None
     if not query.lstrip().upper().startswith(("SELECT", "WITH")):
         raise ParamsError(
-            f"data.source: {_show_database(address)}: add the query after '#', beginning with "
+            f"{_show_database(address)}: add the query after '#', beginning with "
             "SELECT or WITH"
         )
     return url, query

@@ -30,7 +30,7 @@ from tasks.retrieval.predictor import list_words
 if TYPE_CHECKING:
     import pandas as pd
 
-OVERLAPS = ((1 / 3, "low"), (2 / 3, "middle"), (2.0, "high"))
+OVERLAP_LIMITS = ((1 / 3, "low"), (2 / 3, "middle"), (2.0, "high"))
 
 
 def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str, Any]:
@@ -99,4 +99,4 @@ def _name_overlap(query: str, text: str) -> str:
         return "verbatim"
     words = set(list_words(query))
     share = len(words & set(list_words(text))) / max(1, len(words))
-    return next(name for limit, name in OVERLAPS if share < limit)
+    return next(name for limit, name in OVERLAP_LIMITS if share < limit)
