@@ -127,7 +127,8 @@ def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> Non
 
 def propose_search(num_rows: int, english: float = 0.3) -> Proposal:
     seen = (num_rows, 20, english, 0.0)
-    answers = InitAnswers("help", None, "a.csv", "data/raw/a.csv", "q", [], *seen, passage="p")
+    names = {"passage": "p", "negative": "n"}
+    answers = InitAnswers("help", None, "a.csv", "data/raw/a.csv", "q", [], *seen, **names)
     return propose_params((ROOT / "recipes/retrieval.yaml").read_text(encoding="utf-8"), answers)
 
 
@@ -135,7 +136,8 @@ def test_few_pairs_may_be_won_by_what_does_not_learn(tmp_path: Path) -> None:
     few = load(propose_search(300), tmp_path)
     assert few.evaluation.simple_candidate == "bm25"
     assert few.control.candidates == []
-    assert (few.data.columns.query, few.data.columns.passage) == ("q", "p")
+    columns = few.data.columns
+    assert (columns.query, columns.passage, columns.negative) == ("q", "p", "n")
     many = load(propose_search(5000), tmp_path)
     assert many.evaluation.simple_candidate is None
     assert many.control.candidates == ["tuned"]

@@ -257,6 +257,27 @@ def test_two_texts_without_a_label_are_queries_and_passages(tmp_path: Path) -> N
         inspect_file(path, "asked", ["reply"], passage="other")
 
 
+def test_a_column_of_negatives_is_known(tmp_path: Path) -> None:
+    path = write_pairs(tmp_path / "a.jsonl", "anchor", "positive", negative="it is another one")
+    survey = inspect_file(path, None, [])
+    assert (survey.passage, survey.negative, survey.others) == ("positive", "negative", [])
+
+
+def test_a_folder_of_judged_passages_is_a_search(tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    rows = {"corpus": "wait for the parcel", "queries": "where is it"}
+    for name, text in rows.items():
+        texts = [{"_id": f"{row}", "text": f"{text} {row}", "metadata": {}} for row in range(9)]
+        pd.DataFrame(texts).to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
+    judged = pd.DataFrame({"query-id": [1, 1, 2], "corpus-id": [3, 4, 5], "score": 1})
+    judged.to_csv(tmp_path / "qrels/train.tsv", sep="\t", index=False)
+    survey = inspect_file(tmp_path, None, [])
+    assert (survey.text, survey.passage, survey.num_rows) == ("query", "passage", 2)
+    assert survey.lengths[-1] == 5
+    with pytest.raises(DataError, match="a folder; name a file"):
+        inspect_file(tmp_path, "text", [])
+
+
 def test_a_label_of_a_usual_name_makes_a_classifier_of_two_texts(tmp_path: Path) -> None:
     rows = [row | {"query": f"where is {row['ticket']}", "answer": "x"} for row in make_rows()]
     path = write_csv(tmp_path / "a.csv", [row | {"intent": row["queue"]} for row in rows])

@@ -23,7 +23,7 @@ def init_repository(
         Path,
         typer.Option(
             help="Texts and labels, or queries and what answers them: .csv, .tsv, .jsonl, "
-            ".parquet or .arrow; text also as .gz."
+            ".parquet or .arrow; text also as .gz; or a folder of BEIR."
         ),
     ],
     test: Annotated[
@@ -35,10 +35,7 @@ def init_repository(
     ] = None,
     passage: Annotated[
         str | None,
-        typer.Option(
-            help="The column of what answers --text: a search.",
-            show_default="guessed",
-        ),
+        typer.Option(help="The column of what answers --text: a search.", show_default="guessed"),
     ] = None,
     label: Annotated[
         list[str] | None,
@@ -93,10 +90,12 @@ def _print_survey(survey: "FileSurvey") -> None:
     else:
         lengths = _describe_lengths(survey.lengths)
         print_plain(f"  query: {survey.text!r}; passage: {survey.passage!r}, {lengths}")
+        if survey.negative:
+            print_plain(f"  does not answer the query: {survey.negative!r}")
         print_plain("  task: retrieval, a search; for a classifier, name its --label")
     if survey.num_decoded:
-        rule = "above 5 %, `make run` refuses them: see `plumbline docs own-file`"
-        print_plain(f"  not UTF-8, read as Windows-1252: {survey.num_decoded:,} rows; {rule}")
+        rows = f"{survey.num_decoded:,} rows; see `plumbline docs own-file`"
+        print_plain(f"  not UTF-8, read as Windows-1252: {rows}")
     if survey.others:
         key = "data.columns.topic" if survey.passage else "data.columns.metadata"
         print_plain(

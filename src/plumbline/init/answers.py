@@ -30,6 +30,7 @@ class InitAnswers:
     majority: float  # share of the most frequent class
     label_separator: str | None = None  # of several labels in a cell; None: one column has one
     passage: str | None = None  # the column of what answers `text`: a search, which has no label
+    negative: str | None = None  # the column of what does not answer it
     parts: Sequence[str] = ()  # that `plumbline upgrade --add` brought
 
 
@@ -61,13 +62,8 @@ def read_record(folder: Path) -> TemplateRecord:
     try:
         content = read_json(path)
         written = content["answers"]
-        return TemplateRecord(
-            str(content["plumbline"]),
-            Path(content["wheel"]),
-            content["sha256"],
-            written,
-            InitAnswers(**written),
-        )
+        made_by = (str(content["plumbline"]), Path(content["wheel"]), content["sha256"])
+        return TemplateRecord(*made_by, written, InitAnswers(**written))
     except FileNotFoundError:
         raise PlumblineError(
             f"{path}: no such file: `plumbline init` did not make this folder; run `plumbline "

@@ -21,6 +21,7 @@ MIN_FILLED = 0.5  # share of rows in which a text or label column has a value
 MIN_WORDS = 2.0  # a text has, on average
 QUERIES = ("query", "question", "anchor", "search", "sentence1")
 PASSAGES = ("passage", "answer", "positive", "document", "context", "sentence2")
+NEGATIVES = ("negative", "hard_negative", "negative_passage", "neg")
 
 
 @dataclass
@@ -64,7 +65,9 @@ class ColumnProfile:
         is_filled = self.num_filled >= MIN_FILLED * num_rows
         is_varied = 2 * len(self.values) >= min(self.num_filled, MAX_VALUES)
         has_words = self.num_words >= MIN_WORDS * self.num_filled
-        return is_filled and is_varied and (has_words or self.name.lower() in list_text_names())
+        return (
+            is_filled and is_varied and (has_words or self.name.lower() in list_usual_names("text"))
+        )
 
     def is_label(self, num_rows: int) -> bool:
         """Whether values, or the labels in them, may be classes: few, short, in several rows."""
@@ -125,8 +128,16 @@ def read_columns(path: Path) -> FileColumns:
             f"{path}: {len(header)} columns with one value a row, expected a text and a label in "
             f"each row, and their names in the first line{hint}"
         )
-    rows = _read_rows(path, header)
-    return FileColumns(path, rows, _count_columns(header, rows), hint)
+    wanted = tuple(WantedColumn(name, "--data", may_be_list=True) for name in header)
+    request = ReadRequest(wanted, refuse_encoding=False)
+    rows = [*islice(formats.read_rows(formats.open_file(path), path.name, request), MAX_ROWS)]
+    if not rows:
+        raise DataError(f"{path}: no rows below the names of the columns")
+    profiles = {name: ColumnProfile(name) for name in header}
+    for row in rows:
+        for profile, value in zip(profiles.values(), row.values, strict=True):
+            profile.add(value)
+    return FileColumns(path, rows, profiles, hint)
 
 
 def guess_label(columns: FileColumns, text: str | None) -> str | None:
@@ -136,7 +147,7 @@ def guess_label(columns: FileColumns, text: str | None) -> str | None:
     """
     possible = columns.list_possible_labels(text)
     single = [name for name in possible if columns.profiles[name].separator is None]
-    return _guess(possible, list_label_names()) or _guess(single, ())
+    return _guess(possible, list_usual_names("label")) or _guess(single, ())
 
 
 def guess_pair(columns: FileColumns) -> tuple[str, str] | None:
@@ -147,9 +158,9 @@ def guess_pair(columns: FileColumns) -> tuple[str, str] | None:
     """
     names = list(columns.profiles)
     labels = columns.list_possible_labels(None)
-    if _find_usual(labels, list_label_names()):
+    if find_usual(labels, list_usual_names("label")):
         return None
-    query, passage = _find_usual(names, QUERIES), _find_usual(names, PASSAGES)
+    query, passage = find_usual(names, QUERIES), find_usual(names, PASSAGES)
     if query and passage:
         return query, passage
     texts = columns.list_possible_texts(())
@@ -161,46 +172,22 @@ def guess_pair(columns: FileColumns) -> tuple[str, str] | None:
 
 def guess_text(possible: list[str]) -> str | None:
     """Return the only one of the possible columns, or one of a usual name; None: not clear."""
-    return _guess(possible, list_text_names())
+    return _guess(possible, list_usual_names("text"))
 
 
-def list_label_names() -> tuple[str, ...]:
-    """List the usual names of a column of labels, in lower case, the best first."""
-    from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS
+def list_usual_names(role: str) -> tuple[str, ...]:
+    """List the usual names of a column, `label` or `text`, in lower case, the best first."""
+    from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS, TEXT_SYNONYMS
 
-    return ("label", *LABEL_SYNONYMS)
-
-
-def list_text_names() -> tuple[str, ...]:
-    """List the usual names of a column of texts, in lower case, the best first."""
-    from plumbline.tasks.text_classification.data.ingestion import TEXT_SYNONYMS
-
-    return ("text", *TEXT_SYNONYMS)
+    return (role, *{"label": LABEL_SYNONYMS, "text": TEXT_SYNONYMS}[role])
 
 
 def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
     only = possible[0] if len(possible) == 1 else None
-    return _find_usual(possible, names) or only
+    return find_usual(possible, names) or only
 
 
-def _find_usual(possible: list[str], names: tuple[str, ...]) -> str | None:
-    by_name = {name.lower(): name for name in reversed(possible)}
+def find_usual(possible: Iterable[str], names: tuple[str, ...]) -> str | None:
+    """Return the first of the columns that has one of the names, the best names first."""
+    by_name = {name.lower(): name for name in reversed([*possible])}
     return next((by_name[name] for name in names if name in by_name), None)
-
-
-def _read_rows(path: Path, header: list[str]) -> list[SourceRow]:
-    wanted = tuple(WantedColumn(name, "--data", may_be_list=True) for name in header)
-    request = ReadRequest(wanted, refuse_encoding=False)
-    rows = formats.read_rows(formats.open_file(path), path.name, request)
-    first = list(islice(rows, MAX_ROWS))
-    if not first:
-        raise DataError(f"{path}: no rows below the names of the columns")
-    return first
-
-
-def _count_columns(header: list[str], rows: Iterable[SourceRow]) -> dict[str, ColumnProfile]:
-    profiles = [ColumnProfile(name) for name in header]
-    for row in rows:
-        for profile, value in zip(profiles, row.values, strict=True):
-            profile.add(value)
-    return {profile.name: profile for profile in profiles}

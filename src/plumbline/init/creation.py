@@ -49,9 +49,8 @@ def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
     _check_is_free(folder)
     if request.task is not None:
         _check_task(request.task)
-    survey = inspect_file(
-        request.data, request.text, request.labels, request.separator, request.passage
-    )
+    named = (request.text, request.labels, request.separator, request.passage)
+    survey = inspect_file(request.data, *named)
     if survey.passage and (request.test or request.task):
         raise ParamsError(
             "--test and --with-task are for texts with labels; of pairs, rows of --data are held "
@@ -66,7 +65,8 @@ def create_repository(request: InitRequest) -> tuple[FileSurvey, list[str]]:
         proposal = render_repository(aside, answers, write_wheel(Path(scratch)))
         (aside / RAW).mkdir(exist_ok=True)
         for path, copy in _name_copies(request).items():
-            shutil.copyfile(path, aside / copy)
+            copy_one = shutil.copytree if path.is_dir() else shutil.copyfile
+            copy_one(path, aside / copy)
         _commit(aside)
         aside.replace(folder)
     return survey, proposal.reasons
@@ -112,6 +112,7 @@ def _collect_answers(request: InitRequest, survey: FileSurvey) -> InitAnswers:
         majority=round(survey.majority, 4),
         label_separator=survey.separator,
         passage=survey.passage,
+        negative=survey.negative,
     )
 
 

@@ -79,6 +79,8 @@ def _fit_search(choices: "_Choices", params: Any, answers: InitAnswers) -> None:
     data, limits = params["data"], params["evaluation"]
     data.update(source=answers.source, generated=None)
     data["columns"].update(query=answers.text, passage=answers.passage)
+    if answers.negative:
+        data["columns"]["negative"] = answers.negative
     if answers.english < MIN_ENGLISH:
         for candidate in ("base", "tuned"):
             choices.remove(candidate, "its encoder knows English; name weights of your language")

@@ -69,11 +69,6 @@ def ensure_task_folder(task: str) -> None:
     write_json(TASKS / task / "installed.json", files)
 
 
-def is_checkout() -> bool:
-    """Whether plumbline runs from a source checkout."""
-    return find_root() == CHECKOUT
-
-
 def list_carried(root: Path, part: str | None = None) -> list[Path]:
     """List the files that a wheel carries, or those of a part, relative to `root`."""
     table = _read_table(root)

@@ -4,7 +4,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
@@ -15,8 +15,10 @@ from plumbline.init.columns import (
     MAX_ROWS,
     MIN_ROWS_PER_CLASS,
     MIN_WORDS,
+    NEGATIVES,
     ColumnProfile,
     FileColumns,
+    find_usual,
     guess_label,
     guess_pair,
     guess_text,
@@ -32,6 +34,7 @@ MEANINGS = {
     "label": f"2 to {MAX_CLASSES} values, of at least {MIN_ROWS_PER_CLASS} rows each on average",
     "text": f"at least {MIN_WORDS:g} words on average, mostly different ones in each row",
 }
+CORPUS, QUERY_ID = "corpus.jsonl", "query-id"  # of the layout of BEIR
 WORD = re.compile(r"\w+|[^\w\s]")
 NUM_CHECKED = 2000  # texts whose language is looked at
 MAX_CHECKED = 2000  # characters of each, so that no single one decides
@@ -57,6 +60,7 @@ class FileSurvey:
     english: float  # share of words that are English function words
     num_decoded: int  # rows with bytes that are not UTF-8
     passage: str | None = None  # the column of what answers a text; then there are no labels
+    negative: str | None = None  # the column of what does not
 
     @property
     def has_label_sets(self) -> bool:
@@ -91,16 +95,20 @@ def inspect_file(
 ) -> FileSurvey:
     """Look at a file; `text`, `labels` and `passage` name columns, None and an empty list: guess.
 
-    `separator` is that of several labels in a cell; "": a cell is one label, None: guess. Raises
-    DataError where the file cannot be read or a column cannot be told from the others.
+    `separator` is that of several labels in a cell; "": a cell is one label, None: guess. A folder
+    with corpus.jsonl has no columns to name. Raises DataError where the file cannot be read or a
+    column cannot be told from the others.
     """
+    if (path / CORPUS).is_file() and not (text or labels or passage):
+        return _inspect_judged(path)
     columns = read_columns(path)
     pair = _choose_pair(columns, text, labels, passage)
     names: list[str] = []
     sets: Counter[tuple[str, ...]] = Counter()
+    negative = None
     if pair:
         text, passage = pair
-        separator = None
+        separator, negative = None, find_usual(columns.profiles, NEGATIVES)
     else:
         text, names = _choose_columns(columns, text, labels, separator)
         if text in names:
@@ -120,13 +128,25 @@ def inspect_file(
         text,
         names,
         separator or None,
-        [name for name in columns.profiles if name not in (text, passage, *names)],
+        [name for name in columns.profiles if name not in (text, passage, negative, *names)],
         sets,
         sorted(len(WORD.findall(value)) for value in texts),
         _measure_english(texts),
         sum(row.decoded for row in columns.rows),
         passage,
+        negative,
     )
+
+
+def _inspect_judged(folder: Path) -> FileSurvey:
+    """Look at a folder in the layout of BEIR; its rows are the queries that are judged."""
+    asked: set[str] = set()
+    for path in folder.glob("qrels/*.tsv"):
+        columns = read_columns(path)
+        asked.update(columns.profiles[_require_column(columns, QUERY_ID, "column")].values)
+    corpus = inspect_file(folder / CORPUS, "_id", (), passage="text")
+    corpus = replace(corpus, path=folder, num_rows=len(asked), others=[])
+    return replace(corpus, text="query", passage="passage")
 
 
 def _choose_pair(
@@ -140,9 +160,8 @@ def _choose_pair(
             f"{columns.path}: --passage {passage}: the passages of a search; name its queries with "
             "--text, and no --label"
         )
-    return _require_column(columns, text or "", "--text"), _require_column(
-        columns, passage, "--passage"
-    )
+    query = _require_column(columns, text or "", "--text")
+    return query, _require_column(columns, passage, "--passage")
 
 
 def _choose_columns(

@@ -22,7 +22,7 @@ SUFFIXES = (".py", ".html", ".css", ".md", ".yaml", ".typed")
 def write_wheel(folder: Path) -> Path:
     """Write the wheel of this plumbline into `folder`; equal files give an equal wheel."""
     sources: dict[str, Path] = {}
-    if repository_files.is_checkout():
+    if repository_files.find_root() == repository_files.CHECKOUT:
         sources = _list_sources(repository_files.CHECKOUT)
     return pack(distribution("plumbline"), folder, sources)
 
