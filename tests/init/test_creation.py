@@ -203,7 +203,7 @@ def test_the_command_shows_what_it_saw(tmp_path: Path, tickets: Path, quick_whee
     for part in (
         "300 rows\n  text: 'body', 12 words",
         "label: 'queue', 3 classes: billing (100)",
-        "not UTF-8, read as Windows-1252: 300 rows; above 5 %, `make run` refuses them",
+        "not UTF-8, read as Windows-1252: 300 rows\n  of more than 5 %, `make run`",
         "not used: id",
         f"cd '{tmp_path}/my router'",
     ):

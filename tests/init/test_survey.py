@@ -29,7 +29,8 @@ def write_csv(path: Path, rows: list[dict[str, str]], delimiter: str = ",") -> P
 
 
 def check(survey: FileSurvey) -> None:
-    assert (survey.text, survey.labels, survey.others) == ("body", ["queue"], ["ticket"])
+    assert (survey.text, survey.labels) == ("body", ["queue"])
+    assert (survey.others, survey.groups) == (["ticket"], [])
     assert survey.num_rows == 60
     assert not survey.has_label_sets
     assert survey.classes == dict.fromkeys(CLASSES, 20)
@@ -265,8 +266,7 @@ def test_a_column_of_negatives_is_known(tmp_path: Path) -> None:
 
 def test_a_folder_of_judged_passages_is_a_search(tmp_path: Path) -> None:
     (tmp_path / "qrels").mkdir()
-    rows = {"corpus": "wait for the parcel", "queries": "where is it"}
-    for name, text in rows.items():
+    for name, text in (("corpus", "wait for the parcel"), ("queries", "where is it")):
         texts = [{"_id": f"{row}", "text": f"{text} {row}", "metadata": {}} for row in range(9)]
         pd.DataFrame(texts).to_json(tmp_path / f"{name}.jsonl", orient="records", lines=True)
     judged = pd.DataFrame({"query-id": [1, 1, 2], "corpus-id": [3, 4, 5], "score": 1})

@@ -94,21 +94,21 @@ def _print_survey(survey: "FileSurvey") -> None:
             print_plain(f"  does not answer the query: {survey.negative!r}")
         print_plain("  task: retrieval, a search; for a classifier, name its --label")
     if survey.num_decoded:
-        rows = f"{survey.num_decoded:,} rows; see `plumbline docs own-file`"
-        print_plain(f"  not UTF-8, read as Windows-1252: {rows}")
+        print_plain(f"  not UTF-8, read as Windows-1252: {survey.num_decoded:,} rows")
+    if survey.num_decoded and survey.passage is None:
+        print_plain("  of more than 5 %, `make run` refuses them: see `plumbline docs own-file`")
     if survey.others:
-        key = "data.columns.topic" if survey.passage else "data.columns.metadata"
-        print_plain(
-            f"  not used: {', '.join(survey.others)}; such columns in {key} and "
-            "evaluation.slices are compared group by group"
-        )
+        print_plain(f"  not used: {', '.join(survey.others)}")
+    if survey.groups:
+        key = "topic" if survey.passage else "metadata"
+        where = f"data.columns.{key} and evaluation.slices"
+        print_plain(f"  groups, for {where}: {', '.join(survey.groups)}")
 
 
 def _print_labels(survey: "FileSurvey") -> None:
-    common = ", ".join(
-        f"{name} ({count:,})" for name, count in survey.classes.most_common(NUM_SHOWN)
-    )
-    rarest, count = survey.classes.most_common()[-1]
+    classes = survey.classes.most_common()
+    common = ", ".join(f"{name} ({count:,})" for name, count in classes[:NUM_SHOWN])
+    rarest, count = classes[-1]
     if not survey.has_label_sets:
         print_plain(f"  label: {survey.labels[0]!r}, {len(survey.classes)} classes: {common}")
         print_plain(

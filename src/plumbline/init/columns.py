@@ -147,7 +147,7 @@ def guess_label(columns: FileColumns, text: str | None) -> str | None:
     """
     possible = columns.list_possible_labels(text)
     single = [name for name in possible if columns.profiles[name].separator is None]
-    return _guess(possible, list_usual_names("label")) or _guess(single, ())
+    return guess_column(possible, list_usual_names("label")) or guess_column(single, ())
 
 
 def guess_pair(columns: FileColumns) -> tuple[str, str] | None:
@@ -170,11 +170,6 @@ def guess_pair(columns: FileColumns) -> tuple[str, str] | None:
     return first, second
 
 
-def guess_text(possible: list[str]) -> str | None:
-    """Return the only one of the possible columns, or one of a usual name; None: not clear."""
-    return _guess(possible, list_usual_names("text"))
-
-
 def list_usual_names(role: str) -> tuple[str, ...]:
     """List the usual names of a column, `label` or `text`, in lower case, the best first."""
     from plumbline.tasks.text_classification.data.ingestion import LABEL_SYNONYMS, TEXT_SYNONYMS
@@ -182,7 +177,8 @@ def list_usual_names(role: str) -> tuple[str, ...]:
     return (role, *{"label": LABEL_SYNONYMS, "text": TEXT_SYNONYMS}[role])
 
 
-def _guess(possible: list[str], names: tuple[str, ...]) -> str | None:
+def guess_column(possible: list[str], names: tuple[str, ...]) -> str | None:
+    """Return the one of a usual name, or the only one of the possible columns; None: not clear."""
     only = possible[0] if len(possible) == 1 else None
     return find_usual(possible, names) or only
 

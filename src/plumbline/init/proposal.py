@@ -142,10 +142,9 @@ def _set_data(params: Any, answers: InitAnswers) -> None:
 
 def _set_lengths(choices: _Choices, answers: InitAnswers) -> None:
     """Let all but 1 % of the texts be read whole."""
-    longest = answers.long_text
-    needed = longest * TOKENS_PER_WORD + SPECIAL_TOKENS
+    needed = answers.long_text * TOKENS_PER_WORD + SPECIAL_TOKENS
     tokens = min(MAX_TOKENS, TOKEN_STEP * math.ceil(needed / TOKEN_STEP))
-    reason = f"99 % of the texts have at most {longest} words and marks"
+    reason = f"99 % of the texts have at most {answers.long_text} words and marks"
     if needed > MAX_TOKENS:
         reason += "; longer ones are cut"
     for candidate in ("transformer", "minilm", "base", "tuned"):
@@ -168,14 +167,13 @@ def _choose_candidates(choices: _Choices, answers: InitAnswers, num_train: int) 
         minilm.ca.items.pop("sha256", None)  # the comment that explains frozen_layers
         del minilm["frozen_layers"]
         minilm.update(ALL_LAYERS)
+    reason = f"for about {num_train:,} rows of train"
     for candidate, num_rows, most in (
         ("transformer", SCRATCH_ROWS, 30),
         ("minilm", PRETRAINED_ROWS, 10),
     ):
         epochs = min(most, max(1, round(num_rows / num_train)))
-        choices.set_candidate(
-            candidate, "max_epochs", epochs, f"for about {num_train:,} rows of train"
-        )
+        choices.set_candidate(candidate, "max_epochs", epochs, reason)
 
 
 def _set_least_rows(choices: _Choices, limits: Any, num_train: int) -> None:

@@ -19,9 +19,10 @@ from plumbline.init.columns import (
     ColumnProfile,
     FileColumns,
     find_usual,
+    guess_column,
     guess_label,
     guess_pair,
-    guess_text,
+    list_usual_names,
     read_columns,
 )
 
@@ -55,6 +56,7 @@ class FileSurvey:
     labels: list[str]  # one column, or one for each label
     separator: str | None  # of the labels in a cell; None: there is one
     others: list[str]  # the other columns
+    groups: list[str]  # of these, what has few values
     label_sets: Counter[tuple[str, ...]]  # rows of each set of labels, of one each where they are
     lengths: list[int]  # words and punctuation marks of each text or passage, ascending
     english: float  # share of words that are English function words
@@ -120,6 +122,7 @@ def inspect_file(
             separator = columns.profiles[names[0]].separator
         sets = _count_label_sets(columns, names, separator or None)
     index = list(columns.profiles).index(passage or text)
+    others = [name for name in columns.profiles if name not in (text, passage, negative, *names)]
     texts = [value for row in columns.rows if (value := row.values[index])]
     return FileSurvey(
         path,
@@ -128,7 +131,8 @@ def inspect_file(
         text,
         names,
         separator or None,
-        [name for name in columns.profiles if name not in (text, passage, negative, *names)],
+        others,
+        [name for name in columns.list_possible_labels(text) if name in others],
         sets,
         sorted(len(WORD.findall(value)) for value in texts),
         _measure_english(texts),
@@ -145,8 +149,8 @@ def _inspect_judged(folder: Path) -> FileSurvey:
         columns = read_columns(path)
         asked.update(columns.profiles[_require_column(columns, QUERY_ID, "column")].values)
     corpus = inspect_file(folder / CORPUS, "_id", (), passage="text")
-    corpus = replace(corpus, path=folder, num_rows=len(asked), others=[])
-    return replace(corpus, text="query", passage="passage")
+    corpus = replace(corpus, text="query", passage="passage", others=[], groups=[])
+    return replace(corpus, path=folder, num_rows=len(asked))
 
 
 def _choose_pair(
@@ -176,7 +180,9 @@ def _choose_columns(
             "label; name one column with --label"
         )
     texts = columns.list_possible_texts(names)
-    chosen = guess_text(texts) if text is None else _require_column(columns, text, "--text")
+    chosen = guess_column(texts, list_usual_names("text"))
+    if text is not None:
+        chosen = _require_column(columns, text, "--text")
     if names and chosen is not None:
         return chosen, names
     unclear = {} if names else {"label": columns.list_possible_labels(text)}

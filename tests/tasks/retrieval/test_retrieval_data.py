@@ -7,12 +7,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from pydantic import ValidationError
-from tests.support.small_retrieval import (
-    build_params,
-    describe_file,
-    list_pairs,
-    values,
-)
+from tests.support.small_retrieval import build_params, describe_file, list_pairs, values
 from tests.support.task_examples import write_examples
 
 from plumbline.contract.errors import DataError
@@ -129,9 +124,7 @@ def test_a_judgement_that_cannot_be_meant(
 
 
 def test_negatives_are_searched_and_never_right_answers(folder: Path) -> None:
-    rows = [
-        row | {"negative": f"Nothing of {number}."} for number, row in enumerate(list_pairs(60))
-    ]
+    rows = [row | {"negative": f"Nothing of {n}."} for n, row in enumerate(list_pairs(60))]
     rows.append(rows[0] | {"passage": "Another one.", "negative": rows[0]["passage"]})
     found = ingest(folder, **describe_file(write_pairs(folder, rows), negative="negative"))
     corpus = read_corpus(folder / "out/examples")
@@ -155,10 +148,8 @@ def test_labels_of_answers_that_somebody_chose_are_in_train_alone(folder: Path) 
     write_pairs(folder, uniform, "outcomes-uniform-2026-11-28.csv")
     after = ingest(folder / "again", **source | {"source": "data/raw/*"})
     assert list(after["test"]["query"]) == list(before["test"]["query"])
-    assert (
-        after["test"]["passages"].map(list).tolist()
-        == before["test"]["passages"].map(list).tolist()
-    )
+    then, now = (found["test"]["passages"].map(list).tolist() for found in (before, after))
+    assert then == now
     new = [query for query in after["train"]["query"] if query.startswith("a new one")]
     assert len(new) == 30
     assert len(read_corpus(folder / "again/out/examples").ids) == 60
@@ -225,9 +216,8 @@ def test_a_query_of_test_in_train_is_a_leak(folder: Path) -> None:
         rows.to_parquet(examples / "train.parquet")
         leaks = find_leaks(build_params(), examples)
         (found,) = (leak for leak in leaks if (leak.kind, leak.split) == (kind, "test"))
-        assert found.num_leaked == sum(
-            len(list_words(each)) >= 8 or kind == "exact" for each in queries
-        )
+        long = sum(len(list_words(each)) >= 8 for each in queries)
+        assert found.num_leaked == (3 if kind == "exact" else long)
 
 
 def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
@@ -237,10 +227,8 @@ def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
     found, own = (read_queries(each, "train") for each in (tmp_path / "shuffled", examples))
     assert len(found) == 50
     assert not (tmp_path / "shuffled/test.parquet").exists()
-    same = [
-        set(a) == set(b) for a, b in zip(found["passages"], own["passages"].head(50), strict=True)
-    ]
-    assert sum(same) < 5
+    pairs = zip(found["passages"], own["passages"].head(50), strict=True)
+    assert sum(set(a) == set(b) for a, b in pairs) < 5
 
 
 @pytest.mark.parametrize(
@@ -250,11 +238,7 @@ def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
         ("data.source", "elsewhere/pairs.csv", "generated: is set where source is"),
         ("data.split.validation", 0.4, "leave nothing to train on"),
         ("control.candidates", ["bm25"], "bm25 learns from no pair"),
-        (
-            "evaluation.simple_candidate",
-            "bm25",
-            "where evaluation.simple_candidate has not learned",
-        ),
+        ("evaluation.simple_candidate", "bm25", "simple_candidate has not learned"),
     ],
 )
 def test_params_that_cannot_be_meant(path: str, value: Any, message: str) -> None:
