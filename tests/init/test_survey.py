@@ -256,9 +256,6 @@ def test_two_texts_without_a_label_are_queries_and_passages(tmp_path: Path) -> N
     assert (survey.text, survey.passage, survey.others) == ("asked", "other", ["reply"])
     with pytest.raises(DataError, match="name its queries with --text"):
         inspect_file(path, "asked", ["reply"], passage="other")
-
-
-def test_a_column_of_negatives_is_known(tmp_path: Path) -> None:
     path = write_pairs(tmp_path / "a.jsonl", "anchor", "positive", negative="it is another one")
     survey = inspect_file(path, None, [])
     assert (survey.passage, survey.negative, survey.others) == ("positive", "negative", [])
@@ -272,8 +269,7 @@ def test_a_folder_of_judged_passages_is_a_search(tmp_path: Path) -> None:
     judged = pd.DataFrame({"query-id": [1, 1, 2], "corpus-id": [3, 4, 5], "score": 1})
     judged.to_csv(tmp_path / "qrels/train.tsv", sep="\t", index=False)
     survey = inspect_file(tmp_path, None, [])
-    assert (survey.text, survey.passage, survey.num_rows) == ("query", "passage", 2)
-    assert survey.lengths[-1] == 5
+    assert (survey.passage, survey.num_rows, survey.lengths[-1]) == ("passage", 2, 5)
     with pytest.raises(DataError, match="a folder; name a file"):
         inspect_file(tmp_path, "text", [])
 

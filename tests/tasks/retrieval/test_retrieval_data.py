@@ -1,6 +1,5 @@
 """Pairs become a corpus and splits whose rows are independent; what cannot be meant is refused."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ def write_pairs(folder: Path, rows: list[dict[str, Any]], name: str = "pairs.csv
     elif path.suffix == ".parquet":
         table.to_parquet(path, index=False)
     else:
-        path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+        table.to_json(path, orient="records", lines=True)
     return f"data/raw/{name}"
 
 
@@ -68,11 +67,6 @@ def test_new_passages_are_asked_for_once_and_known_ones_by_every_query(folder: P
     assert not known.intersection(held_out)
 
 
-def write_lines(path: Path, rows: list[dict[str, Any]]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-
-
 @pytest.fixture
 def judged(folder: Path) -> Path:
     """A folder of 60 queries as BEIR lays them out; queries 0 to 19 are test."""
@@ -82,9 +76,9 @@ def judged(folder: Path) -> Path:
         {"_id": f"d{number}", "title": f"Page {number}", "text": pair["passage"]}
         for number, pair in enumerate(pairs)
     ]
-    write_lines(path / "corpus.jsonl", passages)
+    write_pairs(folder, passages, "judged/corpus.jsonl")
     asked = [{"_id": f"q{number}", "text": pair["query"]} for number, pair in enumerate(pairs)]
-    write_lines(path / "queries.jsonl", asked)
+    write_pairs(folder, asked, "judged/queries.jsonl")
     (path / "qrels").mkdir()
     for name, numbers in (("test", range(20)), ("train", range(20, 60))):
         rows = [f"q{number}\td{number}\t2\nq{number}\td{59 - number}\t0" for number in numbers]
