@@ -101,7 +101,7 @@ def check_outcomes(
     """
     import pandas as pd
 
-    name, folder = subject.champion.name, RequestFolder(log)
+    name, mature, folder = subject.champion.name, params.outcomes.mature_days, RequestFolder(log)
     history = promotion.read_history(name) if record else subject.history
     given = open_given(subject, folder, outcomes, label)
     closed = closing.list_closed(history, folder.digest, given.kind)
@@ -126,7 +126,6 @@ def check_outcomes(
     if record:
         for part in kept:  # a retry after its day is the same unit
             rows = rows[~rows["id"].isin(part["id"])]
-        mature = params.outcomes.mature_days
         days, why_open = closing.list_due(rows, joined.facts, mature, now, accepted)
         plan = subject.plan if subject.is_tried_by(given.kind) and not subject.end else None
         asked = (folder, subject.champion, rows, days, accepted)
@@ -162,8 +161,7 @@ def check_outcomes(
     if report["champion"] is None:
         reason = "it answered no row of this log"
         if record:
-            age = params.outcomes.mature_days
-            reason = f"no day with its answers is older than outcomes.mature_days ({age}) yet"
+            reason = f"no day with its answers is older than outcomes.mature_days ({mature}) yet"
         return report | {"verdict": "too few rows", "reason": f"{title}: {reason}"}
     own = marked[subject.champion.bundle]
     verdict, reason = live_score.judge(report["champion"], own, claim, params)

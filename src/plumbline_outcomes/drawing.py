@@ -116,7 +116,6 @@ def draw_rows(
     given = [json.loads(row["inputs"]) for row in known]
     splits = find_splits(subject.champion.task, params, given)
     fields = subject.signature.outputs
-    first = fields[0].name
     drawn: list[dict[str, Any]] = []
     for row, inputs, split in zip(known, given, splits, strict=True):
         outputs, other = (read_outputs(row[name], fields) for name in ("outputs", "other"))
@@ -126,7 +125,7 @@ def draw_rows(
         if kind:
             line = {"request_id": row["request_id"], "row": row["row"]} | inputs
             if drawing.show_answers:
-                line |= {"answer": str(outputs.get(first, "")), "saw_answer": "true"}
+                line |= {"answer": str(outputs.get(fields[0].name, "")), "saw_answer": "true"}
             label = subject.columns.get(LABEL, LABEL)
             drawn.append(line | {label: "", "drawn": kind, "probability": chance})
     digest = _digest(json.dumps(sorted((row["request_id"], row["row"]) for row in drawn)))

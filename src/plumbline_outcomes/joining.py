@@ -109,6 +109,7 @@ WHERE rows.rowid IN (SELECT place FROM first)
 TOLD = """
 SELECT place, request_id, truth, shown, outputs FROM labelled
 WHERE truth IS NOT NULL AND outputs IS NOT NULL OR NOT ?
+  OR len(list_filter(json_extract_string(outputs, ?::VARCHAR[]), lambda text: text <> '')) > 0
 """
 ANSWERS = """
 CREATE TABLE answers AS SELECT id, "row", "at", labelled_at, day, bundle, version, side, assigned,
@@ -133,7 +134,6 @@ SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM outcomes) AS empty,
   (SELECT count(*) FROM rows SEMI JOIN (SELECT request_id FROM ids WHERE ambiguous)
      USING (request_id)) AS ambiguous
 """
-
 LATE = """
 SELECT (SELECT count(*) FROM found WHERE status = 'unknown'
     AND digest(? || ' ' || request_id) IN (SELECT id FROM closed)) AS outcomes,
@@ -169,15 +169,16 @@ class JoinedRows:
         by_version: bool = True,
     ) -> None:
         name, signature = subject.champion.name, subject.signature
-        requests, facts = read_requests(folder, name, since, now, with_inputs=not by_version)
-        oldest = min(filter(None, (first, facts.first)), default=None)
-        self.facts = facts
+        requests, self.facts = read_requests(folder, name, since, now, with_inputs=not by_version)
+        oldest = min(filter(None, (first, self.facts.first)), default=None)
         self.rows = requests
         self.kind = outcomes.kind
         self._outputs = signature.outputs
         self._is_text = signature.outputs[0].type == "string"
-        types = json.dumps([each.type for each in signature.outputs])
-        self._is_plain = self._is_text and '"items": {"type": "string"' not in types
+        self._lists = []  # of texts, which users act on where an answer has one
+        for each in signature.outputs:
+            if '"items": {"type": "string"' in json.dumps(each.type):
+                self._lists.append(f'$."{each.name}"')
         requests.add_table("given", outcomes.read_batches())
         requests.query(FLAG)
         for place, problem in requests.query(PROBLEMS, self.kind).itertuples(index=False):
@@ -236,7 +237,7 @@ class JoinedRows:
 
         `id` is the request's, digested, `answer` what users act on as text, `score` 0 to 1, NaN
         without an outcome, `counts` whether the outcome may decide, `slices` JSON. A reaction is
-        the score of the answer that was shown. Texts are categories.
+        the score of the answer that was shown. Texts are categories. Ask nothing afterwards.
         """
         query = self.rows.query
         self.rows.add_table("scores", self._read_scores(score_answer))
@@ -246,6 +247,7 @@ class JoinedRows:
             query(CATEGORY.format(name))
         own = ", ".join(f'"{name}"::{name}_texts AS "{name}"' for name in texts)
         rows = query(ORDERED.format(own))
+        del self.rows, query  # its memory is needed
         if not self._is_text:
             rows["answer"] = _unify_rounded(rows)
         return rows
@@ -255,13 +257,13 @@ class JoinedRows:
 
         schema = pa.schema({"place": pa.int64(), "score": pa.float64(), "answer": pa.string()})
         yield pa.RecordBatch.from_pylist([], schema)
-        for batch in self.rows.read(TOLD, self._is_plain):
+        for batch in self.rows.read(TOLD, self._is_text, self._lists):
             rows = batch.to_pylist()
             for row in rows:
                 outputs = read_outputs(row["outputs"], self._outputs)
                 if row["truth"] is not None and outputs:
                     row["score"] = self._score(row, outputs, score_answer)
-                if not self._is_plain:
+                if self._lists or not self._is_text:
                     row["answer"] = self._write_decision(outputs)
             yield pa.RecordBatch.from_pylist(rows, schema)
 

@@ -72,8 +72,7 @@ def _parse_address(address: str) -> tuple["URL", str]:
         ) from None
     if not query.lstrip().upper().startswith(("SELECT", "WITH")):
         raise ParamsError(
-            f"{_show_database(address)}: add the query after '#', beginning with "
-            "SELECT or WITH"
+            f"{_show_database(address)}: add the query after '#', beginning with SELECT or WITH"
         )
     return url, query
 
