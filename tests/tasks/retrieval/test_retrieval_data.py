@@ -11,7 +11,7 @@ from tests.support.task_examples import write_examples
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
-from tasks.retrieval.data import list_rows, shuffle_labels
+from tasks.retrieval.data import find_splits, list_rows, shuffle_labels
 from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.expectations import find_leaks
 from tasks.retrieval.params import RetrievalParams
@@ -76,13 +76,14 @@ def judged(folder: Path) -> Path:
         {"_id": f"d{number}", "title": f"Page {number}", "text": pair["passage"]}
         for number, pair in enumerate(pairs)
     ]
+    passages.append({"_id": "empty", "title": "", "text": " "})
     write_pairs(folder, passages, "judged/corpus.jsonl")
     asked = [{"_id": f"q{number}", "text": pair["query"]} for number, pair in enumerate(pairs)]
     write_pairs(folder, asked, "judged/queries.jsonl")
     (path / "qrels").mkdir()
     for name, numbers in (("test", range(20)), ("train", range(20, 60))):
         rows = [f"q{number}\td{number}\t2\nq{number}\td{59 - number}\t0" for number in numbers]
-        rows[0] += f"\nq{numbers[0]}\td40\t1"
+        rows[0] += f"\nq{numbers[0]}\td40\t1\nq{numbers[0]}\tempty\t1"
         text = "\n".join(["query-id\tcorpus-id\tscore", *rows])
         (path / f"qrels/{name}.tsv").write_text(text, encoding="utf-8")
     return path
@@ -97,6 +98,9 @@ def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, ju
     assert list(first["negatives"]) == ["d59"]
     assert len(found["train"]) + len(found["validation"]) == 40
     assert read_corpus(folder / "out/examples").texts[0].startswith("Page 0 The parcel")
+    (judged / "qrels/train.tsv").unlink()
+    with pytest.raises(DataError, match=r"no train.tsv, of which the other splits are taken"):
+        ingest(folder / "again", **describe_file("data/raw/judged"))
 
 
 @pytest.mark.parametrize(
@@ -108,9 +112,7 @@ def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, ju
         ("final", "q1\td1\t1", "qrels: final.tsv; expected test, dev"),
     ],
 )
-def test_a_judgement_that_cannot_be_meant(
-    folder: Path, judged: Path, name: str, row: str, message: str
-) -> None:
+def test_no_such_judgement(folder: Path, judged: Path, name: str, row: str, message: str) -> None:
     with (judged / f"qrels/{name}.tsv").open("a") as file:
         file.write(f"\n{row}\n")
     with pytest.raises(DataError, match=message):
@@ -141,27 +143,27 @@ def test_labels_of_answers_that_somebody_chose_are_in_train_alone(folder: Path) 
     uniform = [{"query": "another question", "passage": id_}]
     write_pairs(folder, uniform, "outcomes-uniform-2026-11-28.csv")
     after = ingest(folder / "again", **source | {"source": "data/raw/*"})
-    assert list(after["test"]["query"]) == list(before["test"]["query"])
-    then, now = (found["test"]["passages"].map(list).tolist() for found in (before, after))
-    assert then == now
-    new = [query for query in after["train"]["query"] if query.startswith("a new one")]
-    assert len(new) == 30
+    then, now = (found["test"][["query", "passages"]].map(str) for found in (before, after))
+    assert then.equals(now)
+    assert after["train"]["query"].str.startswith("a new one").sum() == 30
     assert len(read_corpus(folder / "again/out/examples").ids) == 60
 
 
 def test_queries_of_equal_words_are_one(folder: Path) -> None:
     rows = [*list_pairs(60), {"query": "Where is: parcel 0?", "passage": "Another one."}]
-    found = ingest(folder, **describe_file(write_pairs(folder, rows)))
-    assert sum(map(len, found.values())) == 60
+    rows += [{"query": f"What is C{sign}?", "passage": f"It is C{sign}."} for sign in ("++", "#")]
+    source = describe_file(write_pairs(folder, rows))
+    found = ingest(folder, **source)
+    assert sum(map(len, found.values())) == 62
+    for split, table in found.items():
+        assert set(find_splits(build_params(**source), {"query": table["query"]})) == {split}
 
 
 def test_equal_passages_are_one_whatever_their_ids(folder: Path) -> None:
     rows = [row | {"key": str(number)} for number, row in enumerate(list_pairs(60))]
     rows.append({"query": "the same again", "passage": rows[3]["passage"], "key": "999"})
     ingest(folder, **describe_file(write_pairs(folder, rows), passage_id="key"))
-    ids = read_corpus(folder / "out/examples").ids
-    assert len(ids) == 60
-    assert "999" not in ids
+    assert {*read_corpus(folder / "out/examples").ids} == {f"{number}" for number in range(60)}
     rows[-1] |= {"passage": "another text", "key": "3"}
     with pytest.raises(DataError, match="the passage 3 has another text in an earlier row"):
         ingest(folder / "other", **describe_file(write_pairs(folder, rows), passage_id="key"))

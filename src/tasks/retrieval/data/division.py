@@ -8,10 +8,10 @@ easy to find is so for all who look for it: one query of each group of passages 
 from collections.abc import Sequence
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.task import SPLITS
+from plumbline.contract.task import SPLITS, Columns
 from tasks.retrieval.data.pairs import PooledQuery
 from tasks.retrieval.data.storage import digest_text
-from tasks.retrieval.params import QuerySplit
+from tasks.retrieval.params import QuerySplit, RetrievalParams
 
 HASH_SIZE = 2**64
 
@@ -52,6 +52,14 @@ def divide_queries(
             "same passage"
         )
     return divided
+
+
+def find_splits(params: RetrievalParams, columns: Columns) -> list[str | None]:
+    """Return the split of rows with these queries; None where their passages decide it."""
+    queries, data = columns["query"], params.data
+    if data.split.by == "passage":
+        return [None] * len(queries)
+    return [_choose_split(query.strip()[: data.max_chars], data.split) for query in queries]
 
 
 def find_groups(queries: Sequence[PooledQuery]) -> dict[str, str]:

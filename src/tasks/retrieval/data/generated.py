@@ -53,11 +53,13 @@ def draw_pool(settings: GeneratedQueries, seed: int) -> tuple[Corpus, Drawn]:
         free = order if split == "train" else order[num_rows:]
         splits[split] = []
         for number in range(num_rows):
-            drawer = _Drawer(settings, _seed_row(seed, split, number), free, seen)
-            query = drawer.draw_query(f"{split}:{number}", order[number % len(order)])
-            splits[split].append(query)
+            first = order[number % len(order)]
+            row = _seed_row(seed, split, number)
+            text, asked = _draw_query(settings, row, [first], free, seen)
+            passages, id_ = [articles[one] for one in asked], f"{split}:{number}"
+            splits[split].append(PooledQuery(id_, text, first[0], passages, [1] * len(asked)))
             if split != "train":
-                free = [article for article in free if articles[article] not in query.passages]
+                free = [one for one in free if one not in asked]
     texts = {articles[key]: write_article(*key) for key in articles}
     ids = sorted(texts)
     return Corpus(ids, [texts[id_] for id_ in ids]), splits
@@ -71,38 +73,34 @@ def find_wrong(settings: GeneratedQueries, seed: int, split: str) -> list[bool]:
     ]
 
 
-class _Drawer:
-    """Draws one query; its further articles are among those that are `free`."""
+def _draw_query(
+    settings: GeneratedQueries,
+    rng: random.Random,
+    asked: list[Article],
+    free: list[Article],
+    seen: set[str],
+) -> tuple[str, list[Article]]:
+    """Draw a query of words that none in `seen` has, and the articles that are its answers.
 
-    def __init__(
-        self, settings: GeneratedQueries, rng: random.Random, free: list[Article], seen: set[str]
-    ) -> None:
-        self._settings = settings
-        self._rng = rng
-        self._free = free
-        self._seen = seen  # words of queries before this one
+    `asked` is one article; in some cases another one of the `free` is added, or takes its place.
+    """
+    ((issue, product),) = asked
+    is_wrong = rng.random() < settings.wrong_share
+    if rng.random() < settings.two_share:
+        asked = asked + _draw_other(rng, [one for one in free if one[0] == issue], asked)
+    query = _write_query(rng, asked)
+    while (words := " ".join(list_words(query))) in seen:
+        query = _write_query(rng, asked)
+    seen.add(words)
+    if is_wrong:
+        unlike = [one for one in free if one[0] != issue and one[1] != product]
+        asked = _draw_other(rng, unlike, asked[:1]) or asked
+    return query, asked
 
-    def draw_query(self, id_: str, article: Article) -> PooledQuery:
-        """Draw a query that `article` answers, and in some cases another one too."""
-        names = name_articles()
-        is_wrong = self._rng.random() < self._settings.wrong_share
-        has_two = self._rng.random() < self._settings.two_share
-        asked = [article]
-        issue, product = article
-        if has_two:
-            asked += self._draw_other([one for one in self._free if one[0] == issue], article)
-        query = _write_query(self._rng, asked)
-        while " ".join(list_words(query)) in self._seen:
-            query = _write_query(self._rng, asked)
-        self._seen.add(" ".join(list_words(query)))
-        if is_wrong:
-            unlike = [one for one in self._free if one[0] != issue and one[1] != product]
-            asked = self._draw_other(unlike, article) or asked
-        return PooledQuery(id_, query, issue, [names[one] for one in asked], [1] * len(asked))
 
-    def _draw_other(self, articles: list[Article], known: Article) -> list[Article]:
-        others = [one for one in articles if one != known]
-        return [self._rng.choice(others)] if others else []
+def _draw_other(rng: random.Random, articles: list[Article], known: list[Article]) -> list[Article]:
+    others = [one for one in articles if one not in known]
+    return [rng.choice(others)] if others else []
 
 
 def name_articles() -> dict[Article, str]:

@@ -1,6 +1,5 @@
 """From a source to a corpus, queries in three splits, and a manifest with one row a query."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,7 @@ from plumbline.tables.split_rows import gather_rows
 from tasks.retrieval.data.division import divide_queries
 from tasks.retrieval.data.generated import draw_pool
 from tasks.retrieval.data.judged import read_judged
-from tasks.retrieval.data.pairs import (
-    PooledQuery,
-    fold_query,
-    name_length,
-    pool_pairs,
-    read_pairs,
-)
+from tasks.retrieval.data.pairs import fold_query, name_length, pool_pairs, read_pairs
 from tasks.retrieval.data.storage import (
     digest_text,
     read_corpus,
@@ -35,6 +28,8 @@ OVERLAP_LIMITS = ((1 / 3, "low"), (2 / 3, "middle"), (2.0, "high"))
 
 def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write the corpus, every split's queries and the manifest; the facts say how many."""
+    import pandas as pd
+
     notices: list[str] = []
     if params.data.generated is not None:
         corpus, splits = draw_pool(params.data.generated, params.seed)
@@ -44,11 +39,12 @@ def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str,
             pairs = read_judged(Path(folder), params.data.max_chars, notices)
         else:
             pairs = read_pairs(params.data, notices)
-        pool = pool_pairs(pairs, notices)
-        corpus, splits = pool.corpus, divide_queries(pool.queries, params.data.split, notices)
+        corpus, asked = pool_pairs(pairs, notices)
+        splits = divide_queries(asked, params.data.split, notices)
     write_corpus(examples, corpus)
     for split, queries in splits.items():
-        write_queries(examples, split, _build_table(queries))
+        table = pd.DataFrame([vars(query) for query in queries]).drop(columns="split")
+        write_queries(examples, split, table)
     gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     return {
         "source": params.data.source,
@@ -86,12 +82,6 @@ def list_rows(examples: Path, split: str) -> "pd.DataFrame":
             }
         )
     return pd.concat([queries[["id"]], pd.DataFrame(rows)], axis=1)
-
-
-def _build_table(queries: Sequence[PooledQuery]) -> "pd.DataFrame":
-    import pandas as pd
-
-    return pd.DataFrame([vars(query) for query in queries]).drop(columns="split")
 
 
 def _name_overlap(query: str, text: str) -> str:

@@ -21,14 +21,16 @@ def read_judged(folder: Path, max_chars: int, notices: list[str]) -> Iterator[Pa
     texts = dict(_read_texts(folder / "corpus.jsonl", notices))
     queries = dict(_read_texts(folder / "queries.jsonl", notices))
     for id_, text in texts.items():
-        yield Pair("corpus.jsonl", "", text[:max_chars], id_)
+        if text:
+            yield Pair("corpus.jsonl", "", text[:max_chars], id_)
     names = sorted(
         folder.glob("qrels/*.tsv"), key=lambda path: [*SPLITS, path.stem].index(path.stem)
     )
     unknown = [path.name for path in names if path.stem not in SPLITS]
-    if unknown or not names:
-        found = ", ".join(unknown) or "no file"
+    if unknown or "train" not in [path.stem for path in names]:
+        found = ", ".join(unknown) or "no train.tsv, of which the other splits are taken"
         raise DataError(f"{folder}/qrels: {found}; expected {', '.join(SPLITS)}, each with .tsv")
+    num_empty = 0
     for path in names:
         for place, (query, passage, grade) in _read_rows(
             path, ("query-id", "corpus-id", "score"), notices
@@ -40,18 +42,21 @@ def read_judged(folder: Path, max_chars: int, notices: list[str]) -> Iterator[Pa
                 raise DataError(f"qrels/{place}: score {grade!r}; expected a whole number")
             asked, text = queries[query][:max_chars], texts[passage][:max_chars]
             split = SPLITS[path.stem]
-            yield Pair(place, asked, text, passage, grade=max(0, int(grade)), split=split)
+            if asked and text:
+                yield Pair(place, asked, text, passage, grade=max(0, int(grade)), split=split)
+            else:
+                num_empty += 1
+    if num_empty:
+        notices.append(f"{num_empty} judgements of an empty query or passage are left out")
 
 
 def _read_texts(path: Path, notices: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield the id and the text of each row, behind its title; what has neither is left out."""
+    """Yield the id and the text of each row, behind its title; empty where it has neither."""
     names = ["_id", "text"]
     if "title" in list_columns(open_file(path), path.name):
         names.insert(1, "title")
     for _, (id_, *texts) in _read_rows(path, names, notices):
-        text = " ".join(texts).strip()
-        if text:
-            yield id_, text
+        yield id_, " ".join(texts).strip()
 
 
 def _read_rows(

@@ -1,6 +1,7 @@
 """Pairs as they are in the source, and what they say together: a corpus, and queries."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
@@ -10,10 +11,10 @@ from plumbline.sources.parts import locate_parts
 from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
 from tasks.retrieval.data.storage import ID_LETTERS, Corpus, digest_text
 from tasks.retrieval.params import MAX_PASSAGES, PairData
-from tasks.retrieval.predictor import list_words
 
 QUERY_SYNONYMS = ("question", "anchor", "search", "title", "sentence1", "text")
 PASSAGE_SYNONYMS = ("positive", "answer", "document", "context", "pos", "text", "sentence2")
+STOPS = re.compile(r"[][().,;:!?¿¡\"'\u2019“”«»…-]")  # not + # < >: C++ and C# are two
 LABELLED = re.compile(WHICH)
 ORIGINS = (None, "uniform", "chosen")
 LEAST_WORDS = (3, 8)  # shorter queries are `short`, others `medium` or `long`
@@ -57,14 +58,6 @@ class PooledQuery:
             self.grades.append(grade)
 
 
-@dataclass(frozen=True)
-class Pool:
-    """All that the pairs say: what is searched, and what is asked."""
-
-    corpus: Corpus
-    queries: list[PooledQuery]
-
-
 def read_pairs(data: PairData, notices: list[str]) -> Iterator[Pair]:
     """Yield the pairs of the source, then the passages of `data.corpus`.
 
@@ -91,7 +84,7 @@ def read_pairs(data: PairData, notices: list[str]) -> Iterator[Pair]:
                 yield _read_pair(f"{part.name}:{row.number}", row, list(wanted), data)
 
 
-def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> Pool:
+def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> tuple[Corpus, list[PooledQuery]]:
     """Bring the pairs together: queries of equal words are one, and so are equal passages.
 
     Passages are in the order of their ids. Labels of answers come last: theirs may be the id of a
@@ -101,7 +94,7 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> Pool:
     id_of_text: dict[str, str] = {}
     text_of_id: dict[str, str] = {}
     queries: dict[str, PooledQuery] = {}
-    num_repeated = 0
+    repeated: set[str] = set()
     for pair in sorted(pairs, key=lambda pair: ORIGINS.index(_name_origin(pair))):
         origin = _name_origin(pair)
         own = pair.passage_id or digest_text(pair.passage)[:ID_LETTERS]
@@ -113,7 +106,8 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> Pool:
                 raise DataError(
                     f"{pair.place}: the passage {id_} has another text in an earlier row"
                 )
-        num_repeated += id_ != own
+        if id_ != own:
+            repeated.add(own)
         split = "train" if origin == "chosen" else pair.split
         new = PooledQuery(pair.place, pair.query, pair.topic, split=split)
         key = fold_query(pair.query)
@@ -125,8 +119,8 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> Pool:
             own = digest_text(pair.negative)[:ID_LETTERS]
             query.negatives.append(id_of_text.setdefault(pair.negative, own))
             text_of_id.setdefault(query.negatives[-1], pair.negative)
-    if num_repeated:
-        notices.append(f"{num_repeated} passages have the text of another one, whose id counts")
+    if repeated:
+        notices.append(f"{len(repeated)} passages have the text of another one, whose id counts")
     if not 2 <= len(text_of_id) <= MAX_PASSAGES:
         raise DataError(
             f"{len(text_of_id):,} different passages; a model searches 2 to {MAX_PASSAGES:,}"
@@ -135,12 +129,13 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> Pool:
     asked = [query for query in queries.values() if query.passages]
     for query in asked:
         query.negatives = sorted({*query.negatives} - {*query.passages})
-    return Pool(Corpus(ids, [text_of_id[id_] for id_ in ids]), asked)
+    return Corpus(ids, [text_of_id[id_] for id_ in ids]), asked
 
 
 def fold_query(query: str) -> str:
-    """Return what two queries have in common that are one: their words, in lower case."""
-    return " ".join(list_words(query)) or query.strip()
+    """Return what two queries have in common that are one: all but case, blanks and stops."""
+    plain = unicodedata.normalize("NFKC", query).casefold()
+    return " ".join(STOPS.sub(" ", plain).split()) or query.strip()
 
 
 def name_length(query: str) -> str:
