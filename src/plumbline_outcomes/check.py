@@ -168,10 +168,12 @@ def check_outcomes(
     if record and verdict == "worse":
         digest = closed[max(closed)].evidence
         verdict, reason = _request_training(subject, digest, history, reason, params, now)
+    slices = live_score.list_slices(own, params)
     return report | {
         "verdict": verdict,
         "reason": f"{title}: {reason}",
-        "slices": live_score.list_slices(own, params),
+        "slices": slices,
+        "gap": live_score.describe_gap(slices, params),
         "coverage": live_score.list_coverage(own),
         "delay": live_score.measure_delay(own),
         "volunteered": live_score.describe_volunteered(own),

@@ -6,7 +6,8 @@ request, since the rows of one may be alike.
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal
 
 from plumbline.contract.params import Params
@@ -90,6 +91,12 @@ def compute_mean(scores: "pd.Series") -> float | None:
     return None if scores.empty else float(scores.mean())
 
 
+def count_values(values: "pd.Series") -> dict[str, int]:
+    """Count how often each value came, for the journal."""
+    found: Any = values.round(PLACES).astype(str).value_counts().sort_index().to_dict()
+    return dict(found)
+
+
 def compute_interval_of(units: "pd.Series", level: float) -> tuple[float, float]:
     """The interval of the mean of scores from 0 to 1, valid at every look."""
     return compute_interval(Counter(units.round(PLACES).tolist()), level)
@@ -132,15 +139,16 @@ def judge(
     if has_alarm(rows, 1 - claim[1] + limits.margin):
         return "worse", found
     if score["labelled"] < params.drift.min_rows:
-        return "too few rows", f"{found}; drift.min_rows requires {params.drift.min_rows}"
+        return "too few rows", (
+            f"{found}; drift.min_rows requires {params.drift.min_rows}; of all {len(rows):,} rows "
+            f"{rows['labelled'].sum():,} have a label, and decide on days where "
+            f"{limits.min_coverage:.0%} have one"
+        )
     return "holds", found
 
 
 def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
-    """List the groups of what is labelled and decides, by other columns of the outcomes, worst first.
-
-    The level of the intervals is shared by all of them.
-    """  # noqa: E501
+    """List the groups in other columns of outcomes, worst first; their intervals share a level."""
     labelled = rows[rows["decides"] & rows["labelled"]]
     large = group_places(labelled["slices"], params.evaluation.min_slice_rows)
     level = (1 - params.evaluation.confidence) / max(1, len(large))
@@ -151,6 +159,22 @@ def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
         found = {"name": name, "rows": len(places), "mean": float(units.mean())}
         slices.append(found | {"low": low, "high": high})
     return sorted(slices, key=lambda one: float(str(one["mean"])))
+
+
+def describe_gap(slices: Sequence[Mapping[str, Any]], params: Params) -> str:
+    """Describe the two groups of `evaluation.groups` that are most surely apart; "" for none.
+
+    The intervals of all `slices` hold at once, so those of differences do. Of errors alone.
+    """
+    asked, gaps = params.evaluation.groups, []
+    for best, worst in permutations(slices, 2):
+        column, other = (each["name"].partition("=")[0] for each in (best, worst))
+        if asked and asked.rate == "error" and column == other and column in asked.columns:
+            low, high = best["low"] - worst["high"], best["high"] - worst["low"]
+            gap = f"{best['mean'] - worst['mean']:.3f} more often than {worst['name']}"
+            told = f"{best['name']} is right {gap} ({low:.3f} to {high:.3f}, valid at every look)"
+            gaps.append((low, f"{told}; evaluation.groups.max_gap is {asked.max_gap:g}"))
+    return max(gaps, default=(0.0, ""))[1]
 
 
 def group_places(slices: "pd.Series", min_rows: int) -> dict[str, list[int]]:

@@ -99,6 +99,8 @@ def _describe_labels(report: Mapping[str, Any]) -> Iterator[str]:
     ]
     if worst:
         yield f"worst groups: {', '.join(worst)}"
+    if report["gap"]:
+        yield report["gap"]
     for one in report["versions"]:
         if one["mean"] is not None and one is not score:
             yield f"version {one['version']}: {one['mean']:.3f} right of {one['labelled']:,}"

@@ -1,4 +1,4 @@
-"""Two versions that answered the same requests, told apart by the labels of rows that differ.
+"""Two versions told apart: by the labels of rows on which they differ, or by users' reactions.
 
 Each closed day has its counts in the journal, and from these alone the e-values follow, in any
 order and at every look. Groups and shares are looked at in the closed days.
@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.params import Params
 from plumbline.statistics import betting
 from plumbline_outcomes import live_score
-from plumbline_outcomes.keys import MAX_KEYLESS, count_keys
-from plumbline_outcomes.live_score import PLACES
+from plumbline_outcomes.live_score import PLACES, count_values
 from plumbline_outcomes.trial import Plan
 
 if TYPE_CHECKING:
     import pandas as pd
 
 WORSE = 0.01  # chance that a version without a loss is returned
+HUNDREDTHS = 2  # of a key's mean reaction: so the journal has few values
+MAX_KEYLESS = 0.05  # of the rows
 LAST = "9999-12-31"
 RATIO = 0.001  # chance that sound assignments seem to be of another share
 COUNTED = ("rows", "differs", "labelled", "keyless")
@@ -64,17 +65,53 @@ def build_pairs(rows: "pd.DataFrame", plan: Plan) -> "pd.DataFrame":
 
 
 def count_pairs(rows: "pd.DataFrame", plan: Plan) -> dict[str, Any]:
-    """Count the pairs of a day for the journal: how often the requests had which mean.
-
-    The rows of a request may be alike: it is one value.
-    """
+    """Count the pairs of a day for the journal: how often which mean of a request's rows came."""
     pairs = build_pairs(rows, plan)
     facts: dict[str, Any] = {"trial": plan.number, "rows": len(pairs)}
     facts |= {name: int(pairs[name].sum()) for name in ("differs", "labelled")}
     for side in SIDES:
-        values = pairs.groupby(level="id")[side].mean().round(PLACES)
-        facts[side] = values.astype(str).value_counts().sort_index().to_dict()
+        facts[side] = count_values(pairs.groupby(level="id")[side].mean())
     return facts
+
+
+def count_keys(rows: "pd.DataFrame", plan: Plan, before: str, day: str) -> dict[str, Any]:
+    """Count, for the journal, the keys whose time ended after the day `before` and by `day`.
+
+    A key counts once, by all reactions in `unit_days` from its first request, and belongs to the
+    side of that request: also where the canary failed, or had a larger share later. `low` has how
+    often which value came, whose mean is the gain; `ratio` and `known` how far the sides of all
+    keys, and of those with a reaction, are from the share. `rows` are those of all closed days.
+    """
+    import pandas as pd
+
+    is_meant = rows["shown"].astype(bool) & rows["assigned"].notna() & (rows["at"] > plan.begin)
+    asked = rows[is_meant & (rows["share"] >= plan.share)]
+    name = name_keys(asked).rename("name")
+    first = asked.groupby(name)["at"].transform("min")
+    wait = pd.Timedelta(days=plan.unit_days)
+    due = (first + wait).dt.strftime("%Y-%m-%d")
+    is_counted = (first <= plan.end) & (asked["at"] <= first + wait) & (due > before) & (due <= day)
+    counted = asked[is_counted].sort_values("at", kind="stable").groupby(name[is_counted])
+    share = counted["share"].first().astype(float)
+    tried = (counted["assigned"].first() == "canary").astype(float)
+    reaction = counted["score"].mean().round(HUNDREDTHS)
+    values = (reaction - plan.rate) * (tried / share - (1 - tried) / (1 - share))
+    ratio, has_one = tried - share, reaction.notna()
+    return {
+        "trial": plan.number,
+        "rows": int(is_counted.sum()),
+        "keyless": int(asked.loc[is_counted, "key"].isna().sum()),
+        "differs": len(reaction),
+        "labelled": int(has_one.sum()),
+        "low": count_values(values[has_one]),
+        "ratio": count_values(ratio),
+        "known": count_values(ratio[has_one]),
+    }
+
+
+def name_keys(rows: "pd.DataFrame") -> "pd.Series":
+    """Name the key of each row: without one a request is its own."""
+    return rows["key"].astype(object).fillna(rows["id"].astype(object))
 
 
 def weigh(plan: Plan, days: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -131,14 +168,9 @@ def judge(
 
 
 def count_shares(rows: "pd.DataFrame", plan: Plan) -> Counter[float]:
-    """Count how far the side of each key is from the share that the canary had then.
-
-    A key counts once, at its first request; without one a request is its own key.
-    """
-    within = select_rows(rows, plan)
-    within = within[within["assigned"].notna() & within["share"].notna()]
-    keys = within["key"].astype(object).fillna(within["id"].astype(object))
-    first = within.loc[~keys.duplicated()]
+    """Count how far the side of each key is, at its first request, from the canary's share then."""
+    within = select_rows(rows, plan).dropna(subset=["assigned", "share"])
+    first = within.loc[~name_keys(within).duplicated()]
     values = (first["assigned"] == "canary").astype(float) - first["share"].astype(float)
     return Counter(values.round(PLACES).tolist())
 
@@ -168,10 +200,8 @@ def find_losing_group(rows: "pd.DataFrame", plan: Plan, params: Params) -> str:
     for name, places in groups.items():
         values = pairs.iloc[places].groupby(level="id")["high"].mean().round(PLACES)
         counts = betting.negate(Counter(values.tolist()))
-        if (
-            betting.compute_e_value(counts, plan.slice_loss, span=plan.span)
-            >= len(groups) / plan.level
-        ):
+        e_value = betting.compute_e_value(counts, plan.slice_loss, span=plan.span)
+        if e_value >= len(groups) / plan.level:
             losers[name] = float(values.mean())
     return min(losers, key=losers.__getitem__, default="")
 

@@ -189,10 +189,9 @@ def begin_trial(
 
 def find_rate(entries: Sequence[Entry], bundle: str) -> float:
     """The mean reaction to a version on the days that were closed; 0.5 where nothing is known."""
-    rates = [read_facts(entry).get("rates", {}).get(bundle[:12], {}) for entry in entries]
     total = Counter[str]()
-    for rate in rates:
-        total.update(rate)
+    for entry in entries:
+        total.update(read_facts(entry).get("rates", {}).get(bundle[:12], {}))
     return round(total["right"] / total["labelled"], 3) if total["labelled"] else 0.5
 
 

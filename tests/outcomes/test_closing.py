@@ -45,9 +45,7 @@ def count_requests() -> int:
     return sum(entry.action == "retrain" for entry in promotion.read_history("line"))
 
 
-def test_a_day_is_closed_once_it_is_old_enough_and_later_labels_change_nothing(
-    world: World,
-) -> None:
+def test_an_old_day_is_closed_and_later_labels_change_nothing(world: World) -> None:
     young = world.look(record=True, now=NOON + 7 * DAY)
     assert (young["verdict"], young["closed"]) == ("too few rows", [])
     first = world.look(record=True, now=NOON + 8 * DAY)
@@ -160,9 +158,7 @@ def test_two_machines_at_once_close_a_day_once(world: World) -> None:
     assert world.look(record=True)["closed"] == first
 
 
-def test_days_are_those_of_utc_wherever_it_runs(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_days_are_those_of_utc(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Pacific/Kiritimati")  # where noon of UTC is the next day
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         closed = pool.submit(record_outcomes, world).result()

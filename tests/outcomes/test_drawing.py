@@ -37,9 +37,7 @@ def drawn(tmp_path: Path) -> World:
     return world
 
 
-def test_uniform_rows_are_drawn_by_number_and_doubtful_ones_of_train_above_them(
-    drawn: World,
-) -> None:
+def test_uniform_rows_are_drawn_by_number_and_doubtful_ones_above(drawn: World) -> None:
     sheet, lines = draw_sheet(drawn)
     numbers = sheet["request_id"].str[1:].astype(int)
     uniform = set(numbers[sheet["drawn"] == "uniform"])
@@ -96,15 +94,6 @@ def test_a_sheet_comes_back_as_outcomes(drawn: World, form: str) -> None:
     assert report["slices"] == []
     with pytest.raises(DataError, match="exists, and may have labels"):
         drawing.refuse_sheet(path)
-
-
-def test_labels_of_shown_answers_decide_nothing(drawn: World) -> None:
-    sheet, _ = draw_sheet(drawn, Drawing(30, show_answers=True))
-    path = drawn.folder / "sheet.csv"
-    drawing.write_sheet(sheet.assign(label="a"), path)
-    report = drawn.look(path=path)
-    assert (report["verdict"], report["champion"]["labelled"]) == ("cannot tell", 0)
-    assert report["volunteered"]["uncounted"] == len(sheet)
 
 
 def test_rows_on_which_two_versions_differ(drawn: World) -> None:

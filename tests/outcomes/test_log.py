@@ -118,9 +118,7 @@ def test_what_both_fail_is_no_pair(lines: Lines, tmp_path: Path) -> None:
     assert [row["output.y"] is None for row in pair] == [False, False]
 
 
-def test_a_user_keeps_a_version_over_restarts_workers_and_servers(
-    lines: Lines, tmp_path: Path
-) -> None:
+def test_a_user_keeps_a_version_on_each_server_and_worker(lines: Lines, tmp_path: Path) -> None:
     small, large = ("--canary", "3=20%", *KEYED), ("--canary", "3=50%", *KEYED)
     with serving(lines, *small) as server:
         first = ask_users(server, 60)

@@ -12,6 +12,7 @@ import pytest
 from tests.support.outcomes import NOON, NOW, OTHER, World
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.params import Groups
 from plumbline_outcomes import check, joining, live_score
 from plumbline_outcomes.joining import JoinedRows
 
@@ -293,6 +294,21 @@ def plant_a_worse_model(world: World) -> str:
     for row in world.outcomes[:80]:
         row["label"] = "b"
     return "worse: 400 of 400 labelled, 320 right.*its evidence says 0.950, at least 0.930"
+
+
+def plant_a_day_that_is_nearly_labelled_as_a_whole(world: World) -> str:
+    world.rows[0]["draw"] = 0.001
+    del world.outcomes[300:]
+    return "few rows: 1 of 1 .*of all 400 rows 300 have a label, and decide on days where 90% have"
+
+
+def plant_two_groups_that_are_apart(world: World) -> str:
+    groups = Groups(columns=["team"], rate="error", max_gap=0.05, min_rows=50)
+    evaluation = world.params.evaluation.model_copy(update={"groups": groups})
+    world.params = world.params.model_copy(update={"evaluation": evaluation})
+    for number, row in enumerate(world.outcomes):
+        row["team"] = "xy"[number < 100]
+    return r"team=x is right 0\.200 more often than team=y \(0\.0.*max_gap is 0\.05"
 
 
 def plant_a_time_that_no_calendar_has(world: World) -> str:

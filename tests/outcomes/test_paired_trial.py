@@ -237,9 +237,7 @@ def encode(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, list) else value
 
 
-def test_a_missing_label_counts_against_what_is_to_be_proved_and_many_end_it(
-    paired: Trial,
-) -> None:
+def test_a_missing_label_counts_against_what_is_to_be_proved(paired: Trial) -> None:
     paired.fill(1800, won=150, lost=50)
     whole = paired.look()
     del paired.world.outcomes[:20]
