@@ -162,7 +162,7 @@ def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
 
 
 def describe_gap(slices: Sequence[Mapping[str, Any]], params: Params) -> str:
-    """Describe the two groups of `evaluation.groups` that are most surely apart; "" for none.
+    """Describe the two groups of `evaluation.groups` with the largest proven gap; "" for none.
 
     The intervals of all `slices` hold at once, so those of differences do. Of errors alone.
     """

@@ -44,9 +44,8 @@ def build_pairs(rows: "pd.DataFrame", plan: Plan) -> "pd.DataFrame":
         for bundle in (plan.bundle, plan.champion)
     )
     pairs = ours.join(theirs, how="inner", rsuffix="_champion")
-    answered, their_answered = (
-        pairs[name].astype(bool) for name in ("answered", "answered_champion")
-    )
+    answered = pairs["answered"].astype(bool)
+    their_answered = pairs["answered_champion"].astype(bool)
     known, their_known = (
         pairs[f"score{side}"].where(pairs[f"counts{side}"].astype(bool)).astype(float)
         for side in ("", "_champion")
@@ -224,8 +223,7 @@ def look(
     """Look at a trial, of which `days` are the counts and `rows` all answers."""
     found = weigh(plan, days)
     verdict, why = judge(plan, found, rows, params)
-    own_days = plan.unit_days * (plan.kind == "split")
-    age = timedelta(days=own_days + params.outcomes.mature_days + 1)
+    age = timedelta(plan.unit_days * (plan.kind == "split") + params.outcomes.mature_days + 1)
     is_over = now.date() - age >= plan.end.date()
     counted = "{requests:,} requests, {labelled:,} of {differs:,} rows that differ have a label"
     if plan.kind == "split":
@@ -249,8 +247,7 @@ def look(
 def measure_paired(rows: "pd.DataFrame", plan: Plan) -> tuple[float, int, float] | None:
     """Of which share of rows there is a pair, in which hour of UTC of the fewest, and of how many.
 
-    None without a row. A full queue leaves none: a version that is slow then is judged by quiet
-    hours.
+    None without a row. A full queue leaves none: who is slow then is judged by quiet hours.
     """
     within = select_rows(rows, plan)
     within = within[within["assigned"].astype(object) != "champion"]

@@ -243,10 +243,8 @@ def record(name: str, plan: Plan, found: Mapping[str, Any]) -> str:
         known = find_end(plan, desk.entries)
         if known:
             return known
-        counted = ("requests", "differs", "labelled")
-        facts = {"trial": plan.number, "verdict": verdict, "kind": plan.kind} | {
-            key: found[key] for key in counted
-        }
+        facts = {"trial": plan.number, "verdict": verdict, "kind": plan.kind}
+        facts |= {key: found[key] for key in ("requests", "differs", "labelled")}
         text = json.dumps(facts)
         digest = hashlib.sha256(text.encode()).hexdigest()
         action: Action = "return" if verdict == "worse" else "outcomes"
