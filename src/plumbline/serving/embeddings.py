@@ -1,7 +1,7 @@
 """Vectors of texts, asked for and answered as by OpenAI's `POST /v1/embeddings`.
 
 It asks the first input of a model that has the parameter `vectors` and the outputs `vector` and
-`tokens`, the number that was read. What else the body has are parameters of the model.
+`tokens`, the number that was read. What else the body has are parameters; `top_k`, if any, is 0.
 """
 
 import base64
@@ -42,8 +42,8 @@ def parse_embeddings_body(
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
         raise BadRequestError("input: expected a text or a list of texts, not token ids")
     given = {key: value for key, value in body.items() if key not in KEYS and value is not None}
-    columns = {signature.inputs[0].name: texts}
-    request = build_request(columns, given | {"vectors": True}, signature, max_rows)
+    given |= {"vectors": True} | dict.fromkeys({"top_k"}.intersection(known), 0)
+    request = build_request({signature.inputs[0].name: texts}, given, signature, max_rows)
     return request, body.get("encoding_format") == "base64"
 
 

@@ -5,14 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from plumbline.contract.params import (
-    Name,
-    Params,
-    SeededConfig,
-    Share,
-    StrictModel,
-    Validation,
-)
+from plumbline.contract.params import Name, Params, SeededConfig, Share, StrictModel, Validation
 from plumbline.contract.search import TunableConfig
 from plumbline.sources.addresses import require_watched
 

@@ -83,14 +83,14 @@ class Predictor:
         the texts as passages are. `scores` are cosines, BM25 or sums of reciprocal ranks. A search
         by words alone answers with passages that have one of them, so that it may answer with none:
         then `id` is empty. A query gets the same answer alone and together with others. Raises
-        ValueError that names a bad row.
+        ValueError that names a bad row. With `top_k` of 0 nothing is searched: `ids` are empty.
         """
         _check_params(top_k, texts=texts, vectors=vectors, passages=passages)
         if "query" not in columns:
             found = ", ".join(map(repr, columns)) or "no columns"
             raise ValueError(f"no column 'query'; found {found}")
         queries = [_check_query(row, query) for row, query in enumerate(columns["query"])]
-        queries = [query[: self._max_chars] for query in queries]
+        queries = [query.strip()[: self._max_chars] for query in queries]  # as ingest does
         encoded: Any = None
         if self._encoder is not None:
             encode = self._encoder.encode_passages if passages else self._encoder.encode_queries
@@ -98,7 +98,9 @@ class Predictor:
         names = ("id", "ids", "scores", "texts", "vector", "tokens")
         answers: dict[str, list[Any]] = {name: [] for name in names}
         for row, query in enumerate(queries):
-            scores = self._score_passages(query, None if encoded is None else encoded[row])
+            scores = np.zeros(0)
+            if top_k:
+                scores = self._score_passages(query, None if encoded is None else encoded[row])
             best = rank_passages(scores)[:top_k]
             if self._vectors is None:
                 best = best[scores[best] > 0]
@@ -233,8 +235,8 @@ def _invert_ranks(scores: np.ndarray) -> np.ndarray:
 
 
 def _check_params(top_k: Any, **switches: Any) -> None:
-    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 1 <= top_k <= MAX_TOP:
-        raise ValueError(f"top_k: expected a whole number from 1 to {MAX_TOP}, found {top_k!r}")
+    if isinstance(top_k, bool) or not isinstance(top_k, int) or not 0 <= top_k <= MAX_TOP:
+        raise ValueError(f"top_k: expected a whole number from 0 to {MAX_TOP}, found {top_k!r}")
     for name, value in switches.items():
         if not isinstance(value, bool):
             raise ValueError(f"{name}: expected true or false, found {value!r}")  # noqa: TRY004 (one error type)

@@ -22,12 +22,7 @@ from plumbline.process.files import read_json, write_json
 from plumbline.training import fitting
 from tasks.retrieval.data.storage import read_corpus, read_queries, write_queries
 from tasks.retrieval.models import build_learner, compare_export
-from tasks.retrieval.models.encoding import (
-    SentenceEncoder,
-    TorchEncoder,
-    load_model,
-    pad_tokens,
-)
+from tasks.retrieval.models.encoding import SentenceEncoder, TorchEncoder, load_model, pad_tokens
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import load
 from tasks.retrieval.scoring import build_baselines, score
@@ -143,12 +138,14 @@ def test_what_was_changed_in_a_bundle_is_seen(folder: Path, params: RetrievalPar
     save_file({"vectors": vectors[::-1].copy()}, other / "vectors.safetensors")
     assert name_beyond(params, other) == ["the vectors of passages"]
     settings = read_json(other / "search.json")
-    settings["encoder"] |= {"query_prefix": "passage: "}
-    write_json(other / "search.json", settings)
+    encoder = settings["encoder"] | {"query_prefix": "passage: "}
+    for change in ({"max_chars": 9}, {"words": {}}, {"forms": ["int8"]}, {"encoder": encoder}):
+        write_json(other / "search.json", settings | change)
+        assert "how it searches" in name_beyond(params, other)
     corpus = read_json(other / "corpus.json")
     corpus["texts"][3] += " And more."
     write_json(other / "corpus.json", corpus)
-    assert name_beyond(params, other)[:2] == ["the corpus", "how texts are read"]
+    assert name_beyond(params, other)[:2] == ["the corpus", "how it searches"]
     weights = load_file(bundle / "model.safetensors")
     name = next(name for name in weights if "dense.weight" in name)
     weights[name] = weights[name] * np.float32(1.1)

@@ -87,6 +87,9 @@ def test_texts_and_vectors_are_given_on_request() -> None:
     assert found["tokens"] == 4
     reverse = ask(by_vectors(), "0991", vectors=True, passages=True)
     assert reverse["vector"] == found["vector"]
+    assert ask(by_vectors(), "1990", top_k=0, vectors=True)["vector"] == found["vector"]
+    search = Predictor(CORPUS, None, FixedEncoder(), np.eye(4, dtype=np.float16), 4)
+    assert ask(search, " \n1990 and more") == ask(search, "1990")  # cut as by ingest
     plain = ask(by_vectors(), "1990")
     assert (plain["texts"], plain["vector"], plain["tokens"]) == ([], [], 0)
     assert ask(by_words(), "parcel", vectors=True)["vector"] == []
@@ -103,7 +106,7 @@ def test_the_best_come_first() -> None:
         ([" \n"], {}, "row 0: query: empty"),
         (["x" * 100_001], {}, "100,001 characters; at most 100,000"),
         (["\ud800"], {}, "row 0: query: unpaired surrogate at 0"),
-        (["x"], {"top_k": 0}, "top_k: expected a whole number from 1 to 1000, found 0"),
+        (["x"], {"top_k": -1}, "top_k: expected a whole number from 0 to 1000, found -1"),
         (["x"], {"top_k": True}, "top_k: expected a whole number"),
         (["x"], {"texts": 1}, "texts: expected true or false, found 1"),
     ],

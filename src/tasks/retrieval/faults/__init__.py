@@ -30,7 +30,7 @@ ANSWERS = {
     "right passages of test first": "consistency",
     "old passages first": "slices",
     "scores that are no numbers": "answers",
-    "ties broken by chance": "replay",
+    "an order by chance": "replay",
     "the passage of the row's number": "replay",
     "an empty query answered": "replay",
 }

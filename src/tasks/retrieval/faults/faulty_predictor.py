@@ -19,7 +19,7 @@ def wrap(sound: Any, config: Mapping[str, Any]) -> SimpleNamespace:
         "nothing found in upper case": lambda ids, query, row: ids[::-1] * query.isupper(),
         "right passages of test first": lambda ids, query, row: right.get(query, []),
         "old passages first": lambda ids, query, row: [id_ for id_ in ids if id_ in old],
-        "ties broken by chance": lambda ids, query, row: random.sample(ids, len(ids)),
+        "an order by chance": lambda ids, query, row: random.sample(ids, len(ids)),
         "the passage of the row's number": lambda ids, query, row: [*right.values()][row % 9],
         "a passage answered twice": lambda ids, query, row: ids[:1] * 2,
     }

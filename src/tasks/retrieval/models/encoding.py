@@ -14,19 +14,25 @@ from torch.nn import functional
 from plumbline.contract.errors import ParamsError, TrainingError
 from plumbline.contract.params import TRAINED_FORM
 from plumbline.encoders.architectures import describe_architecture, get_max_tokens
-from plumbline.encoders.graphs import INT8, export_graph, write_int8_form
+from plumbline.encoders.graphs import export_graph, write_int8_form
 from plumbline.encoders.layers import pool_by_mean, use_cheap_layers, use_full_embedding
 from plumbline.encoders.tokenizer import INPUT_NAMES, read_tokenizer
 from plumbline.encoders.weights import find_weights, load_encoder
 from plumbline.process.files import write_json
 from plumbline.statistics import parity
 from tasks.retrieval.data.storage import read_queries
-from tasks.retrieval.models.bundles import SearchSettings, write_search
-from tasks.retrieval.params import EncoderSettings, LexicalConfig
+from tasks.retrieval.models.bundles import (
+    GRAPHS,
+    INT8,
+    SearchSettings,
+    describe_search,
+    write_search,
+)
+from tasks.retrieval.params import EncoderSettings
 from tasks.retrieval.predictor import GraphEncoder, load
 from tasks.retrieval.ranking import rank_queries
 
-GRAPH, INT8_GRAPH = "model.onnx", "model.int8.onnx"
+GRAPH = GRAPHS[TRAINED_FORM]
 WEIGHTS = "model.safetensors"
 CONFIG = "config.json"
 VECTORS = "vectors.safetensors"
@@ -143,21 +149,12 @@ def save_encoder(
     tokenizer = save_tokenizer(config, folder)
     graph = derive_graph(model, tokenizer)
     (folder / GRAPH).write_bytes(graph.SerializeToString(deterministic=True))
-    graphs = {TRAINED_FORM: GRAPH}
     if config.int8:
-        write_int8_form(graph, folder / INT8_GRAPH)
-        graphs[INT8] = INT8_GRAPH
-    described = {
-        "graphs": graphs,
-        "query_prefix": config.query_prefix,
-        "passage_prefix": config.passage_prefix,
-        "pooling": config.pooling,
-        "max_tokens": config.max_tokens,
-    }
-    lexical = LexicalConfig(kind="bm25")
-    words = {"k1": lexical.k1, "b": lexical.b} if config.fusion else None
-    write_search(settings, folder, words=words, encoder=described)
-    vectors = GraphEncoder(folder, described, TRAINED_FORM).encode_passages(settings.corpus.texts)
+        write_int8_form(graph, folder / GRAPHS[INT8])
+    described = describe_search(config, settings.max_chars)
+    write_search(settings, described, folder)
+    encoder = GraphEncoder(folder, described["encoder"], TRAINED_FORM)
+    vectors = encoder.encode_passages(settings.corpus.texts)
     tried = settings.corpus.texts[:NUM_TRIED]
     expected = TorchEncoder(config, model).encode_passages(tried)
     difference = float(np.abs(vectors[:NUM_TRIED] - expected).max())
@@ -167,8 +164,8 @@ def save_encoder(
         )
     save_arrays({"vectors": vectors.astype(np.float16)}, folder / VECTORS)
     if config.int8 and is_parity_shown(folder, settings):
-        described["graphs"] = {INT8: INT8_GRAPH} | graphs
-        write_search(settings, folder, words=words, encoder=described)
+        described["forms"].reverse()
+        write_search(settings, described, folder)
 
 
 def is_parity_shown(folder: Path, settings: SearchSettings) -> bool:

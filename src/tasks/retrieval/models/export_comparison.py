@@ -10,12 +10,11 @@ from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
 from plumbline.process.files import read_json
 from tasks.retrieval.data.storage import read_corpus
-from tasks.retrieval.models.bundles import SETTINGS
+from tasks.retrieval.models.bundles import GRAPHS, INT8, SETTINGS, describe_search
 from tasks.retrieval.params import EncoderSettings, RetrievalParams
 
 ROUNDING = 2e-3  # of the numbers of a unit vector, kept in 16 bits
 NUM_TRIED = 200  # passages that are encoded again
-SETTINGS_OF_PARAMS = ("query_prefix", "passage_prefix", "pooling", "max_tokens")
 
 
 def compare_export(
@@ -25,22 +24,24 @@ def compare_export(
 
     What is searched has to be the corpus of the data, and how it is, what params say.
     """
-    settings = read_json(folder / SETTINGS)["encoder"]
     kept = read_json(folder / "corpus.json")
     corpus, config = read_corpus(layout.EXAMPLES), params.candidates[candidate]
     is_other = (kept["ids"], kept["texts"]) != (corpus.ids, corpus.texts)
     compared = [ExportDifference("the corpus", float(is_other), 0.0, len(corpus.ids))]
+    found = read_json(folder / SETTINGS)
+    expected = describe_search(config, params.data.max_chars)
+    for settings in (found, expected):
+        settings["forms"].sort()  # validation says which is served
+    compared.append(ExportDifference("how it searches", float(found != expected), 0.0, 0))
     if not isinstance(config, EncoderSettings):
         return compared
-    others = [key for key in SETTINGS_OF_PARAMS if settings[key] != getattr(config, key)]
-    compared.append(ExportDifference("how texts are read", len(others), 0.0, 0))
     import onnx
     from safetensors.numpy import load_file as load_arrays
     from safetensors.torch import load_file
     from tokenizers import Tokenizer
 
     from plumbline.encoders.architectures import rebuild_body
-    from plumbline.encoders.graphs import INT8, compare_graphs, derive_int8
+    from plumbline.encoders.graphs import compare_graphs, derive_int8
     from plumbline.encoders.layers import use_cheap_layers
     from tasks.retrieval.models.encoding import (
         CONFIG,
@@ -55,21 +56,21 @@ def compare_export(
     body = rebuild_body(read_json(folder / CONFIG))
     use_cheap_layers(body)
     body.load_state_dict(load_file(folder / WEIGHTS))
-    model = SentenceEncoder(body, settings["pooling"])
+    model = SentenceEncoder(body, config.pooling)
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     derived = derive_graph(model.eval(), tokenizer)
-    found = onnx.load(folder / GRAPH)
+    graph = onnx.load(folder / GRAPH)
     texts = kept["texts"]
     vectors = load_arrays(folder / VECTORS)["vectors"].astype(np.float32)
     tried = np.random.default_rng(len(texts)).permutation(len(texts))[:NUM_TRIED]
-    encoder = GraphEncoder(folder, settings, TRAINED_FORM)
+    encoder = GraphEncoder(folder, expected["encoder"], TRAINED_FORM)
     again = encoder.encode_passages([texts[place] for place in tried])
     distance = float(np.abs(again - vectors[tried]).max())
-    if INT8 in settings["graphs"]:
-        int8 = onnx.load(folder / settings["graphs"][INT8])
-        compared.append(compare_graphs(INT8, int8, derive_int8(found)))
+    if config.int8:
+        int8 = onnx.load(folder / GRAPHS[INT8])
+        compared.append(compare_graphs(INT8, int8, derive_int8(graph)))
     return [
         *compared,
-        compare_graphs(TRAINED_FORM, found, derived),
+        compare_graphs(TRAINED_FORM, graph, derived),
         ExportDifference("the vectors of passages", distance, ROUNDING, len(tried)),
     ]

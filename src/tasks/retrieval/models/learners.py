@@ -5,7 +5,7 @@ from pathlib import Path
 
 from plumbline.contract.records import Learner
 from tasks.retrieval.data.storage import read_corpus
-from tasks.retrieval.models.bundles import SearchSettings, write_search
+from tasks.retrieval.models.bundles import SearchSettings, describe_search, write_search
 from tasks.retrieval.params import EncoderSettings, LexicalConfig, RetrievalParams, TunedConfig
 
 
@@ -24,8 +24,8 @@ def build_learner(params: RetrievalParams, candidate: str, examples: Path) -> Le
         model = load_model(config)
         return Learner(save=partial(save_encoder, config, model, settings), solve=_learn_nothing)
     if isinstance(config, LexicalConfig):
-        words = {"k1": config.k1, "b": config.b}
-        return Learner(save=partial(write_search, settings, words=words), solve=_learn_nothing)
+        described = describe_search(config, params.data.max_chars)
+        return Learner(save=partial(write_search, settings, described), solve=_learn_nothing)
     raise TypeError(candidate)
 
 

@@ -10,13 +10,7 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics.intervals import compute_mean_interval
 from tasks.retrieval.data.ingestion import list_rows
-from tasks.retrieval.data.storage import (
-    ID_LETTERS,
-    Corpus,
-    digest_text,
-    read_corpus,
-    read_queries,
-)
+from tasks.retrieval.data.storage import ID_LETTERS, Corpus, digest_text, read_corpus, read_queries
 from tasks.retrieval.ranking import CUT, rank_queries
 
 if TYPE_CHECKING:
