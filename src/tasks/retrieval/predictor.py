@@ -7,6 +7,7 @@ passages, D numbers of a vector.
 import json
 import os
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,14 @@ MAX_THREADS = 8
 MAX_TOP = 1000  # passages that one answer may have
 DECIMALS = 6  # of a score; what differs by less is equal, and passages keep their order
 RANK_SHIFT = 60  # of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009)
-WORD = re.compile(r"\w+")
+# A mark belongs to the word before it, but for scripts without blanks, where it ends a piece.
+UNSPACED = ("THAI", "LAO", "MYANMAR", "KHMER")
+MARKS = "".join(
+    sign
+    for sign in map(chr, range(0x300, 0x10000))
+    if unicodedata.category(sign)[0] == "M" and not unicodedata.name(sign).startswith(UNSPACED)
+)
+WORD = re.compile(rf"\w+(?:[{MARKS}]+\w*)*")
 # On a CPU this fused operator takes five times as long as the two that it replaces.
 SLOW_OPTIMIZERS = ["SkipLayerNormFusion"]
 
@@ -217,8 +225,8 @@ def open_graph(path: Path) -> onnxruntime.InferenceSession:
 
 
 def list_words(text: str) -> list[str]:
-    """List the words of a text in lower case, numbers being words."""
-    return WORD.findall(text.lower())
+    """List the words of a text in lower case and NFC, numbers being words."""
+    return WORD.findall(unicodedata.normalize("NFC", text.lower()))
 
 
 def rank_passages(scores: np.ndarray) -> np.ndarray:

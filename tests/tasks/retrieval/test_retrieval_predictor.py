@@ -1,11 +1,12 @@
 """The search as it is served: what it finds, in which order, and what it refuses."""
 
+import unicodedata
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tasks.retrieval.predictor import LexicalIndex, Predictor, rank_passages
+from tasks.retrieval.predictor import LexicalIndex, Predictor, list_words, rank_passages
 from tasks.retrieval.scoring import check_answers
 
 TEXTS = [
@@ -64,6 +65,20 @@ def test_words_find_the_passages_that_have_them_and_no_others() -> None:
     assert ask(by_words(), "late parcel")["ids"] == ["p1", "p2"]
     nothing = ask(by_words(), "qwertz")
     assert (nothing["id"], nothing["ids"], nothing["scores"]) == ("", [], [])
+
+
+def test_marks_belong_to_words_and_one_way_to_write_them_finds_the_other() -> None:
+    assert list_words("हिन्दी में, M\u0303N ❤\ufe0f") == ["हिन्दी", "में", "m\u0303n"]
+    index = LexicalIndex(["Die Größe wurde geändert", "Nichts davon"], 1.2, 0.75)
+    written = index.score_passages("Größe geändert")
+    assert written[0] > 0
+    assert (index.score_passages(unicodedata.normalize("NFD", "Größe geändert")) == written).all()
+
+
+def test_thai_is_found_though_it_has_no_blanks_between_words() -> None:
+    index = LexicalIndex(["วิธีเปลี่ยนรหัสผ่านของบัญชี", "เวลาทำการของศูนย์บริการ"], 1.2, 0.75)
+    own, other = index.score_passages("อยากเปลี่ยนรหัสผ่าน")
+    assert own > other
 
 
 def test_vectors_rank_all_passages_and_ties_keep_the_order_of_the_corpus() -> None:
