@@ -128,6 +128,18 @@ def test_given_test_rows_are_a_second_file(
         create_repository(InitRequest(tmp_path / "b", tickets, tickets, None, ()))
 
 
+def test_the_readme_names_no_file_that_was_not_written(
+    tmp_path: Path, router: Path, quick_wheel: None
+) -> None:
+    rows = ["query,passage", *(f"where is it {row},Send parcel {row} back." for row in range(99))]
+    (tmp_path / "pairs.csv").write_text("\n".join(rows), encoding="utf-8")
+    search = tmp_path / "search"
+    create_repository(InitRequest(search, tmp_path / "pairs.csv", None, None, ()))
+    for folder in (router, search):
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        assert ("tests/behaviour.csv" in text) == (folder / "tests/behaviour.csv").exists()
+
+
 def test_recipes_and_pages_are_those_of_the_wheel(
     router: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ version may change that call.
 """
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from contextlib import chdir
@@ -30,6 +31,7 @@ IN_WHEEL = ("docs", "recipes")  # folders that `plumbline docs` and `plumbline r
 # An example of an own task, where one is wanted; the files have this name in place of its own.
 WITH_TASK = TEMPLATE / "with_task"
 EXAMPLE_NAME = "own_task"
+CASES_ROW = re.compile(r"\| `tests/behaviour\.csv` .*\n")  # of README.md
 TASK_LINE = "\ntask: text_classification\n"
 
 
@@ -41,6 +43,9 @@ def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Propos
     for path in repository_files.list_carried(root):
         if _is_written(path, task) and path not in unwanted:
             _write_file(target, path, root, answers.name)
+    if answers.passage:  # it has no cases
+        readme = target / "README.md"
+        readme.write_text(CASES_ROW.sub("", readme.read_text(encoding="utf-8")), encoding="utf-8")
     write_json(target / layout.CHAMPION, {})
     own_wheel = WHEELS / wheel.name
     _lock_wheel(target, own_wheel, wheel.read_bytes())
