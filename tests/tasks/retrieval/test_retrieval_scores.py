@@ -78,6 +78,11 @@ def test_a_live_answer_is_right_by_the_id_of_the_passage_or_its_text() -> None:
     found = [score_answer(answer, truth) for truth in (own, " Send it back. ", "p1", "other")]
     assert found == [1, 1, 0, 0]
     assert score_answer({"id": "7", "texts": ["Send it back."]}, "Send it back.") == 1
+    assert [score_answer({"id": "7", "texts": []}, each) for each in (" 7", "7.0", "70")] == [
+        1,
+        1,
+        0,
+    ]
     with pytest.raises(ValueError, match="a passage, or its id"):
         score_answer(answer, "")
 

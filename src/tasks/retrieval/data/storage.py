@@ -1,6 +1,7 @@
 """The corpus and the queries on disk: corpus.parquet, and one table for each split."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 CORPUS = "corpus.parquet"
 ID_LETTERS = 16  # of the digest of a passage, which is its id where it has none
+WHOLE = re.compile(r"(\d+)\.0+")  # so a table writes the id 12 where another one is missing
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,12 @@ class Corpus:
         """Return a SHA-256 of all ids and texts."""
         lines = "\0".join([*self.ids, *self.texts])
         return digest_text(lines)
+
+
+def read_id(label: str) -> str:
+    """Return the id that a label may mean: 12 for 12.0."""
+    whole = WHOLE.fullmatch(label)
+    return whole[1] if whole else label
 
 
 def write_corpus(examples: Path, corpus: Corpus) -> None:

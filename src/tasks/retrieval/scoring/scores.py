@@ -10,7 +10,14 @@ from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
 from plumbline.statistics.intervals import compute_mean_interval
 from tasks.retrieval.data.ingestion import list_rows
-from tasks.retrieval.data.storage import ID_LETTERS, Corpus, digest_text, read_corpus, read_queries
+from tasks.retrieval.data.storage import (
+    ID_LETTERS,
+    Corpus,
+    digest_text,
+    read_corpus,
+    read_id,
+    read_queries,
+)
 from tasks.retrieval.ranking import CUT, rank_queries
 
 if TYPE_CHECKING:
@@ -68,9 +75,10 @@ def _search_same(corpus: Corpus, predictor: Any) -> Predictor:
 
 def score_answer(answer: Mapping[str, Any], truth: str) -> float:
     """Return 1 where the first answer is `truth`, the id of a passage or its text."""
+    truth = truth.strip()
     if not truth:
         raise ValueError("empty; the right answer is a passage, or its id")
-    known = {truth, digest_text(truth.strip())[:ID_LETTERS]}
+    known = {truth, read_id(truth), digest_text(truth)[:ID_LETTERS]}
     return float(answer["id"] in known or truth in answer["texts"][:1])
 
 
