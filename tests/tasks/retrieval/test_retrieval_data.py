@@ -12,6 +12,7 @@ from tests.support.task_examples import write_examples
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
 from tasks.retrieval.data import find_splits, list_rows, shuffle_labels
+from tasks.retrieval.data import ingest as write_data
 from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.expectations import find_leaks
 from tasks.retrieval.params import RetrievalParams
@@ -34,6 +35,12 @@ def write_pairs(folder: Path, rows: list[dict[str, Any]], name: str = "pairs.csv
 def ingest(folder: Path, **data: Any) -> dict[str, pd.DataFrame]:
     examples = write_examples(build_params(**data), folder / "out")
     return {split: read_queries(examples, split) for split in SPLITS}
+
+
+def list_notices(examples: Path, **data: Any) -> list[str]:
+    facts = write_data(build_params(**data), examples, examples / "manifest.parquet")
+    found: list[str] = facts["notices"]
+    return found
 
 
 @pytest.mark.parametrize("name", ["pairs.csv", "pairs.jsonl", "pairs.parquet"])
@@ -84,18 +91,22 @@ def judged(folder: Path) -> Path:
     for name, numbers in (("test", range(20)), ("train", range(20, 60))):
         rows = [f"q{number}\td{number}\t2\nq{number}\td{59 - number}\t0" for number in numbers]
         rows[0] += f"\nq{numbers[0]}\td40\t1\nq{numbers[0]}\tempty\t1"
+        rows.append("q0\td50\t1" if name == "train" else "q1\td1\t1")
         text = "\n".join(["query-id\tcorpus-id\tscore", *rows])
         (path / f"qrels/{name}.tsv").write_text(text, encoding="utf-8")
     return path
 
 
 def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, judged: Path) -> None:
-    found = ingest(folder, **describe_file("data/raw/judged"))
+    source = describe_file("data/raw/judged")
+    found = ingest(folder, **source)
     test = found["test"].set_index("query")
     assert set(test.index) == {pair["query"] for pair in list_pairs(20)}
     first = test.loc["where is parcel 0"]
     assert dict(zip(first["passages"], first["grades"], strict=True)) == {"d0": 2, "d40": 1}
     assert list(first["negatives"]) == ["d59"]
+    (notice,) = list_notices(folder, **source)[1:]
+    assert notice.startswith("1 judgements of queries that another split has")
     assert len(found["train"]) + len(found["validation"]) == 40
     assert read_corpus(folder / "out/examples").texts[0].startswith("Page 0 The parcel")
     (judged / "qrels/train.tsv").unlink()
@@ -147,6 +158,24 @@ def test_labels_of_answers_that_somebody_chose_are_in_train_alone(folder: Path) 
     assert then.equals(now)
     assert after["train"]["query"].str.startswith("a new one").sum() == 30
     assert len(read_corpus(folder / "again/out/examples").ids) == 60
+
+
+def test_labels_of_answers_are_ids_as_a_table_writes_them_or_said_to_be_new(folder: Path) -> None:
+    rows = [row | {"key": str(number)} for number, row in enumerate(list_pairs(60))]
+    write_pairs(folder, rows)
+    told = {"12.0": "how about a", "012": "how about b", rows[3]["passage"]: "how about c"}
+    labels = [{"query": query, "passage": label} for label, query in told.items()]
+    write_pairs(folder, labels, "outcomes-uniform-2026-11-28.csv")
+    source = describe_file("data/raw/*", passage_id="key")
+    found = ingest(folder, **source)
+    assert {*read_corpus(folder / "out/examples").texts} == {row["passage"] for row in rows} | {
+        "012"
+    }
+    right = pd.concat(found.values()).set_index("query")["passages"]
+    assert (right["how about a"], right["how about c"]) == (["12"], ["3"])
+    assert list_notices(folder, **source) == [
+        "1 passages are labels of answers that are no id and no known text, such as '012'"
+    ]
 
 
 def test_queries_of_equal_words_are_one(folder: Path) -> None:

@@ -9,7 +9,7 @@ from plumbline.contract.errors import DataError
 from plumbline.sources.labelled_requests import WHICH
 from plumbline.sources.parts import locate_parts
 from plumbline.tables.records import ReadRequest, SourceRow, WantedColumn
-from tasks.retrieval.data.storage import ID_LETTERS, Corpus, digest_text
+from tasks.retrieval.data.storage import ID_LETTERS, Corpus, digest_text, read_id
 from tasks.retrieval.params import MAX_PASSAGES, PairData
 
 QUERY_SYNONYMS = ("question", "anchor", "search", "title", "sentence1", "text")
@@ -95,30 +95,46 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> tuple[Corpus, list[
     text_of_id: dict[str, str] = {}
     queries: dict[str, PooledQuery] = {}
     repeated: set[str] = set()
+    added: list[str] = []
+    num_elsewhere = 0
     for pair in sorted(pairs, key=lambda pair: ORIGINS.index(_name_origin(pair))):
         origin = _name_origin(pair)
         own = pair.passage_id or digest_text(pair.passage)[:ID_LETTERS]
-        if origin and pair.passage in text_of_id:
-            id_ = own = pair.passage
+        meant = pair.passage if pair.passage in text_of_id else read_id(pair.passage)
+        if origin and meant in text_of_id:
+            id_ = own = meant
         else:
+            if origin and pair.passage not in id_of_text:
+                added.append(pair.passage)
             id_ = id_of_text.setdefault(pair.passage, own)
             if text_of_id.setdefault(id_, pair.passage) != pair.passage:
                 raise DataError(
                     f"{pair.place}: the passage {id_} has another text in an earlier row"
                 )
-        if id_ != own:
+        if id_ != own and not origin:
             repeated.add(own)
         split = "train" if origin == "chosen" else pair.split
         new = PooledQuery(pair.place, pair.query, pair.topic, split=split)
         key = fold_query(pair.query)
         query = queries.setdefault(key, new) if key else new
-        if not key or split == "train" != query.split:
+        if not key or split != query.split:
+            num_elsewhere += key != "" and query.split != ""
             continue
         query.add(id_, pair.grade)
         if pair.negative:
             own = digest_text(pair.negative)[:ID_LETTERS]
             query.negatives.append(id_of_text.setdefault(pair.negative, own))
             text_of_id.setdefault(query.negatives[-1], pair.negative)
+    if num_elsewhere:
+        notices.append(
+            f"{num_elsewhere} judgements of queries that another split has are left out: a query "
+            "has those of test, or else of validation"
+        )
+    if added:
+        notices.append(
+            f"{len(added)} passages are labels of answers that are no id and no known text, such "
+            f"as {added[0]!r:.60}"
+        )
     if repeated:
         notices.append(f"{len(repeated)} passages have the text of another one, whose id counts")
     if not 2 <= len(text_of_id) <= MAX_PASSAGES:
