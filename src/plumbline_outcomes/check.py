@@ -121,7 +121,9 @@ def check_outcomes(
     claim, classes = (subject.claim, subject.classes) if is_label else (None, frozenset())
     truths = joined.list_truths()
     rows = joined.collect(subject.score_answer)
-    new_classes = find_new_classes(truths, classes, is_right=bool((rows["score"] > 0).any()))
+    new_classes = find_new_classes(truths, classes)
+    if is_label and len(new_classes) == len(truths if classes else new_classes):
+        _refuse_labels(rows["score"].dropna(), truths, classes)
     why_open = damage
     if record:
         for part in kept:  # a retry after its day is the same unit
@@ -232,13 +234,8 @@ def open_given(subject: Subject, folder: RequestFolder, outcomes: str, label: st
     return open_outcomes(outcomes, labels, ignored)
 
 
-def find_new_classes(
-    truths: list[str], classes: frozenset[str], *, is_right: bool = True
-) -> list[str]:
-    """List truths that are none of `classes`; DataError where blanks or case alone differ.
-
-    Likewise for several of which none is a class, unless an answer `is_right`.
-    """
+def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
+    """List truths that are none of `classes`; DataError where blanks or case alone differ."""
     folded = {_fold(name): name for name in sorted(classes)}
     new = [truth for truth in truths if classes and truth not in classes]
     meant = {truth: folded.get(_fold(truth)) for truth in new}
@@ -248,15 +245,22 @@ def find_new_classes(
             f"{len(pairs):,} labels are not written as the classes of the model are: "
             f"{', '.join(pairs[:5])}; write the class in the outcomes"
         )
-    if not is_right and len(new) == len(truths) > 1:
-        given, known = (
-            ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
-        )
-        raise DataError(
-            f"none of the {len(truths):,} labels is a class of the model, such as {given}; its "
-            f"classes are such as {known}; is it the right column (--label)?"
-        )
     return new
+
+
+def _refuse_labels(scores: "pd.Series", truths: list[str], classes: frozenset[str]) -> None:
+    """DataError where none of many labels, none of which is known, makes an answer right."""
+    if len(scores) < live_score.MIN_WHOLE or scores.any():
+        return
+    given, known = (
+        ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
+    )
+    classes_told = f", whose classes are such as {known}" if classes else ""
+    raise DataError(
+        f"none of {len(scores):,} answers is right by labels such as {given}; is it the right "
+        f"column (--label), written as the model answers{classes_told}? If so, the model knows "
+        "nothing: `plumbline rollback`"
+    )
 
 
 def _fold(name: str) -> str:

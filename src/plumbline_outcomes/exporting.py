@@ -23,6 +23,7 @@ from plumbline_outcomes.live_score import MIN_WHOLE
 
 MAX_EARLY = 0.01  # of the labels may be older than their answers
 FILES = "outcomes-"
+NEW = "have a label that the model never answers"
 KEYS = ["request_id", "row"]
 CHANCE = ["drawn", "probability"]
 # How much of its day has a label decides whether somebody chose which rows have one.
@@ -68,7 +69,7 @@ def export_rows(
         raise DataError(f"{outcomes}: reactions (value) say whether an answer was liked, not what "
                         "was right; training needs a column of labels")  # fmt: skip
     joined.refuse_strangers()
-    check.find_new_classes(joined.list_truths(), subject.classes)
+    new_classes = check.find_new_classes(joined.list_truths(), subject.classes)
     half, least = params.outcomes.sample / 2, params.outcomes.min_coverage
     batches = joined.rows.read(LABELLED, MIN_WHOLE, half, least, half, least)
     found = [row for batch in batches for row in batch.to_pylist()]
@@ -94,6 +95,7 @@ def export_rows(
         else:
             start = UNIFORM if is_uniform else CHOSEN
             counts[start] += 1
+            counts[NEW] += row["truth"] in new_classes
             if split.get("column"):
                 others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
             own = {names.get(name, name): value for name, value in given.items()}
@@ -115,8 +117,10 @@ def describe_counts(counts: Mapping[str, int], target: str) -> Iterator[str]:
         f"{uniform + chosen:,} training rows in {target}: {uniform:,} by chance for any split, "
         f"{chosen:,} chosen for train"
     )
+    if counts.get(NEW):
+        yield f"  {counts[NEW]:,} of them {NEW}"
     for reason, size in counts.items():
-        if reason not in (UNIFORM, CHOSEN):
+        if reason not in (UNIFORM, CHOSEN, NEW):
             yield f"  {size:,} labels left out: {reason}"
 
 

@@ -92,6 +92,10 @@ SELECT labels.*,
     WHEN unnumbered AND num_rows > 1 THEN 'unnumbered' ELSE 'joined' END AS status
 FROM labels LEFT JOIN ids USING (request_id)
 """
+SHIFTED = """
+SELECT min(request_id) AS name, count(*) AS size FROM labels JOIN ids USING (request_id)
+WHERE number > last AND NOT EXISTS (FROM labels WHERE number = 0 AND NOT unnumbered) HAVING size > 0
+"""
 # Each version counts by its first answer to a row, or the row by the first one that there is.
 FIRST = """
 SELECT arg_min(rowid, ("at", side <> 'champion', outputs IS NULL, side)) AS place
@@ -199,7 +203,13 @@ class JoinedRows:
         """DataError where more than a fifth of the outcomes have ids that the log does not know.
 
         `num_closed` of them belong to days that were closed before, and are left out of the count.
+        DataError too where rows seem to be counted from 1.
         """
+        for name, size in self.rows.query(SHIFTED).itertuples(index=False):
+            raise DataError(
+                f"{size:,} outcomes name a row after the last one of their request, such as "
+                f"{name!r:.60}, and none names row 0: `row` counts from 0; subtract 1"
+            )
         counts = {name: status["count"] for name, status in self.statuses.items()}
         num_unknown = counts.get("unknown", 0) - num_closed
         total = sum(counts.values()) - counts.get("older", 0) - num_closed
@@ -210,7 +220,7 @@ class JoinedRows:
             raise DataError(
                 f"{num_unknown:,} of {total:,} outcomes have an id that the log does not know, "
                 f"such as {named}{known}: ids of another server, or not "
-                "those of the header x-request-id? (`row` counts from 0; a server writes its log "
+                "those of the header x-request-id? (A server writes its log "
                 "each minute, and with --limit log_share not all requests)"
             )
 

@@ -100,6 +100,13 @@ def plant_row_nine_of_eight(world: World) -> str:
     return "holds: 408 of 408 labelled.*1 of no request in the log, such as 'eight'"
 
 
+def plant_rows_that_are_counted_from_one(world: World) -> str:
+    for row in range(8):
+        world.answer("eight", row=row, text=f"t{row}")
+        world.tell("eight", "a", row=row + 1)
+    return "!1 outcomes name a row after the last one of their request, such as 'eight'.*from 0"
+
+
 def plant_an_id_with_other_inputs(world: World) -> str:
     world.answer("r399", text="another question")
     return "holds: 399 of 399.*1 of an id with several inputs.*2 rows of the log whose id has"
@@ -133,6 +140,19 @@ def plant_a_new_class(world: World) -> str:
     return "400 labelled, 379 right.*'d' are labels that no test row has: their answers count"
 
 
+def plant_another_column_of_one_value(world: World) -> str:
+    for row in world.outcomes:
+        row["label"] = "d"
+    return "!none of 400 answers is right by labels such as"
+
+
+def plant_labels_that_a_model_without_classes_never_gives(world: World) -> str:
+    world.classes = frozenset()
+    for row in world.outcomes:
+        row["label"] = "00123"
+    return "!none of 400 answers is right by labels such as"
+
+
 def plant_a_label_with_a_blank_and_case(world: World) -> str:
     world.outcomes[399]["label"] = "A "
     return "!1 labels are not written as the classes of the model are: 'A ' for 'a'"
@@ -152,7 +172,7 @@ def plant_whole_numbers_as_a_table_with_gaps_writes_them(world: World) -> str:
 def plant_numbers_in_place_of_labels(world: World) -> str:
     for row in world.outcomes:
         row["label"] = {"a": "0", "b": "1"}[row["label"]]
-    return "!none of the 2 labels is a class of the model, such as '0', '1'; its classes"
+    return "!none of 400 answers is right by labels such as '0', '1'; .*classes are such as"
 
 
 def plant_reactions(world: World) -> str:
@@ -314,12 +334,6 @@ def plant_two_groups_that_are_apart(world: World) -> str:
 def plant_a_time_that_no_calendar_has(world: World) -> str:
     world.outcomes[399]["at"] = "20260-11-20"
     return "!outcomes.csv, row 401: at: expected a time"
-
-
-def plant_rows_that_count_from_one(world: World) -> str:
-    for row in world.outcomes:
-        row["row"] = 1
-    return "!400 of 400 outcomes .*`row` counts from 0"
 
 
 def plant_flags_as_a_table_of_numbers_writes_them(world: World) -> str:

@@ -60,9 +60,8 @@ def read_rows(examples, split):
 
 def list_rows(examples, split):
     rows = read_rows(examples, split)
-    district = rows["district"].fillna("unknown")
-    answers = rows[PRICE].map(str)
-    return rows[["id", "digest"]].assign(label=district, length=1, right_answer=answers)
+    district, prices = rows["district"].fillna("unknown"), rows[PRICE].map(str)
+    return rows[["id", "digest"]].assign(label=district, length=1, right_answer=prices)
 
 
 def read_inputs(examples, split):

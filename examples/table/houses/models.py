@@ -21,9 +21,8 @@ def build_learner(params, candidate, examples):
     def solve():
         weights["medians"] = {name: float(train[name].median()) for name in NUMBERS}
         weights["known"] = {name: sorted(train[name].dropna().unique()) for name in CATEGORIES}
-        features = encode(inputs, weights)
         fit = fit_linear if config.kind == "linear" else fit_trees
-        learned, expected = fit(config, features, train[PRICE], params.seed)
+        learned, expected = fit(config, encode(inputs, weights), train[PRICE], params.seed)
         weights.update(learned)
         answers = Model(weights).predict(inputs)["price"]
         if not np.allclose(answers, expected, rtol=1e-6):

@@ -69,7 +69,6 @@ def encode(columns, weights):
         middle = weights["medians"][name]
         features += [[middle if value is None else value for value in columns[name]], is_gap]
     for name in CATEGORIES:
-        features += [
-            [value == known for value in columns[name]] for known in weights["known"][name]
-        ]
+        for known in weights["known"][name]:
+            features.append([value == known for value in columns[name]])
     return np.array(features, dtype=float).T

@@ -28,7 +28,8 @@ SHOWN_POSITIONS = (1, 5, 20)  # KL after so many symbols; and after all
 
 def score_answer(answer: Mapping[str, Any], truth: str) -> float:
     """The probability that an answer gave to `truth`, the symbol that came next."""
-    return float(answer["probabilities"][int(truth)])
+    chances = dict(enumerate(answer["probabilities"]))  # a list has -1 too
+    return float(chances[int(truth)])
 
 
 def score(examples: Path, split: str, predictor: Predictor) -> Scores:

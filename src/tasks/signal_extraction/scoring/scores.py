@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 def score_answer(answer: Mapping[str, Any], truth: str) -> float:
     """The share of the variance of `truth`, a JSON list, that the component explains."""
     right, given = np.array(json.loads(truth), float), np.array(answer["component"], float)
+    if not right.any():
+        raise ValueError("a component of zeros has no variance to explain")
     return max(0.0, 1 - float(np.square(given - right).sum() / np.square(right).sum()))
 
 
