@@ -132,7 +132,10 @@ def check_outcomes(
         plan = subject.plan if subject.is_tried_by(given.kind) and not subject.end else None
         asked = (folder, subject.champion, rows, days, accepted)
         new = closing.close_days(*asked, plan, given.kind, kept)
-        kept += closing.read_closed(folder, new)[0]
+        added, damage = closing.read_closed(folder, new)
+        if damage:
+            raise DataError(damage)
+        kept += added
         rows = pd.concat(kept, ignore_index=True) if kept else rows[:0]
         closed |= new
     on_trial = None

@@ -174,7 +174,7 @@ def describe_gap(slices: Sequence[Mapping[str, Any]], params: Params) -> str:
             gap = f"{best['mean'] - worst['mean']:.3f} more often than {worst['name']}"
             told = f"{best['name']} is right {gap} ({low:.3f} to {high:.3f}, valid at every look)"
             gaps.append((low, f"{told}; evaluation.groups.max_gap is {asked.max_gap:g}"))
-    return max(gaps, default=(0.0, ""))[1]
+    return max([(0.0, ""), *gaps])[1]
 
 
 def group_places(slices: "pd.Series", min_rows: int) -> dict[str, list[int]]:

@@ -114,9 +114,11 @@ def read_requests(
     stored.add_table("rows", _read_files(folder, names, model, facts), ROWS, with_inputs, model)
     ahead = stored.query('SELECT count(*) AS size FROM rows WHERE "at" > ?', now)
     facts.num_ahead = int(ahead["size"][0])
-    start = since or datetime.min.replace(tzinfo=UTC)
-    stored.query(PAST, start)
-    stored.query('DELETE FROM rows WHERE "at" < ?', start)
+    stored.query(PAST, since or datetime.min.replace(tzinfo=UTC))
+    if since:  # not by DELETE: at the next checkpoint other rows would get their rowid
+        stored.query('CREATE TABLE kept AS SELECT * FROM rows WHERE "at" >= ?', since)
+        stored.query("DROP TABLE rows")
+        stored.query("ALTER TABLE kept RENAME TO rows")
     if 0 < facts.num_old == facts.num_files:
         raise DataError(
             f"{folder.shown}: an earlier version of plumbline wrote it, without numbers of rows; "

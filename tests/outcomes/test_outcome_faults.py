@@ -322,6 +322,13 @@ def plant_a_day_that_is_nearly_labelled_as_a_whole(world: World) -> str:
     return "few rows: 1 of 1 .*of all 400 rows 300 have a label, and decide on days where 90% have"
 
 
+def plant_two_groups_that_may_be_equal(world: World) -> str:
+    plant_two_groups_that_are_apart(world)
+    for number, row in enumerate(world.outcomes):
+        row["team"] = "xy"[number % 2]
+    return r"worst groups: team=(?!.*more often)"
+
+
 def plant_two_groups_that_are_apart(world: World) -> str:
     groups = Groups(columns=["team"], rate="error", max_gap=0.05, min_rows=50)
     evaluation = world.params.evaluation.model_copy(update={"groups": groups})

@@ -143,11 +143,12 @@ def inspect_file(
 
 
 def _inspect_judged(folder: Path) -> FileSurvey:
-    """Look at a folder in the layout of BEIR; its rows are the queries that are judged."""
-    asked: set[str] = set()
-    for path in folder.glob("qrels/*.tsv"):
-        columns = read_columns(path)
-        asked.update(columns.profiles[_require_column(columns, QUERY_ID, "column")].values)
+    """Look at a folder in the layout of BEIR; its rows are the queries of qrels/train.tsv."""
+    path = folder / "qrels/train.tsv"
+    if not path.exists():
+        raise DataError(f"{path} is missing: nothing says what a model can learn from")
+    columns = read_columns(path)
+    asked = columns.profiles[_require_column(columns, QUERY_ID, "column")].values
     corpus = inspect_file(folder / CORPUS, "_id", (), passage="text")
     corpus = replace(corpus, text="query", passage="passage", others=[], groups=[])
     return replace(corpus, path=folder, num_rows=len(asked))

@@ -58,6 +58,16 @@ def test_a_query_in_several_rows_has_several_passages(folder: Path) -> None:
     assert sorted(numbers)[-2:] == [1, 2]
 
 
+def test_signs_that_mean_something_tell_queries_apart(folder: Path) -> None:
+    asked = ["is -5 cold", "is 5 cold", "Is 5 cold?", "what is C++", "what is C#"]
+    rows = [{"query": query, "passage": f"About {query}."} for query in asked]
+    source = describe_file(write_pairs(folder, [*list_pairs(60), *rows]))
+    assert sum(len(table) for table in ingest(folder, **source).values()) == 64
+    assert list_notices(folder, **source) == [
+        "1 queries differ from an earlier one in case and stops alone: they are one"
+    ]
+
+
 def test_new_passages_are_asked_for_once_and_known_ones_by_every_query(folder: Path) -> None:
     rows = list_pairs(60)
     rows += [row | {"query": f"tell me {row['query']}"} for row in rows]
@@ -106,7 +116,7 @@ def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, ju
     assert dict(zip(first["passages"], first["grades"], strict=True)) == {"d0": 2, "d40": 1}
     assert list(first["negatives"]) == ["d59"]
     (notice,) = list_notices(folder, **source)[1:]
-    assert notice.startswith("1 judgements of queries that another split has")
+    assert notice.startswith("1 judgements and chosen labels of queries that another")
     assert len(found["train"]) + len(found["validation"]) == 40
     assert read_corpus(folder / "out/examples").texts[0].startswith("Page 0 The parcel")
     (judged / "qrels/train.tsv").unlink()

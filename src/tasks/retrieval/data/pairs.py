@@ -14,7 +14,7 @@ from tasks.retrieval.params import MAX_PASSAGES, PairData
 
 QUERY_SYNONYMS = ("question", "anchor", "search", "title", "sentence1", "text")
 PASSAGE_SYNONYMS = ("positive", "answer", "document", "context", "pos", "text", "sentence2")
-STOPS = re.compile(r"[][().,;:!?¿¡\"'\u2019“”«»…-]")  # not + # < >: C++ and C# are two
+STOPS = re.compile(r"[][().,;:!?¿¡\"'\u2019“”«»…]|-(?!\d)")  # not + # < > -5: C++ and C# are two
 LABELLED = re.compile(WHICH)
 ORIGINS = (None, "uniform", "chosen")
 LEAST_WORDS = (3, 8)  # shorter queries are `short`, others `medium` or `long`
@@ -96,7 +96,7 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> tuple[Corpus, list[
     queries: dict[str, PooledQuery] = {}
     repeated: set[str] = set()
     added: list[str] = []
-    num_elsewhere = 0
+    num_elsewhere = num_alike = 0
     for pair in sorted(pairs, key=lambda pair: ORIGINS.index(_name_origin(pair))):
         origin = _name_origin(pair)
         own = pair.passage_id or digest_text(pair.passage)[:ID_LETTERS]
@@ -118,8 +118,9 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> tuple[Corpus, list[
         key = fold_query(pair.query)
         query = queries.setdefault(key, new) if key else new
         if not key or split != query.split:
-            num_elsewhere += key != "" and query.split != ""
+            num_elsewhere += key != ""
             continue
+        num_alike += query.query != pair.query
         query.add(id_, pair.grade)
         if pair.negative:
             own = digest_text(pair.negative)[:ID_LETTERS]
@@ -127,8 +128,12 @@ def pool_pairs(pairs: Iterable[Pair], notices: list[str]) -> tuple[Corpus, list[
             text_of_id.setdefault(query.negatives[-1], pair.negative)
     if num_elsewhere:
         notices.append(
-            f"{num_elsewhere} judgements of queries that another split has are left out: a query "
-            "has those of test, or else of validation"
+            f"{num_elsewhere} judgements and chosen labels of queries that another split has are "
+            "left out: a query has those of test, else of validation, else of the source"
+        )
+    if num_alike:
+        notices.append(
+            f"{num_alike} queries differ from an earlier one in case and stops alone: they are one"
         )
     if added:
         notices.append(
