@@ -43,6 +43,7 @@ FILES: dict[str, tuple[str, Change]] = {
     "prefixes exchanged": (SEARCH, lambda found: found["encoder"].update(OTHER_PREFIXES)),
     "another pooling": (SEARCH, lambda found: found["encoder"].update(pooling="first")),
     "another length": ("tokenizer.json", lambda found: found["truncation"].update(max_length=8)),
+    "queries cut sooner": (SEARCH, lambda found: found.update(max_chars=8)),
     "an old text": ("corpus.json", lambda found: found["texts"].__setitem__(0, "Old.")),
 }
 
