@@ -122,7 +122,7 @@ def check_outcomes(
     truths = joined.list_truths()
     rows = joined.collect(subject.score_answer)
     new_classes = find_new_classes(truths, classes)
-    if is_label and len(new_classes) == len(truths if classes else new_classes):
+    if is_label and (not classes or len(new_classes) == len(truths)):
         _refuse_labels(rows["score"].dropna(), truths, classes)
     why_open = damage
     if record:

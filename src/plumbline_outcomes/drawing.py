@@ -121,7 +121,7 @@ def draw_rows(
         outputs, other = (read_outputs(row[name], fields) for name in ("outputs", "other"))
         kind, chance = find_kind(row, split, subject.doubt, sample)
         if drawing.differs:
-            kind, chance = DIFFERS * is_other_decision(outputs, other), 1.0
+            kind, chance = (DIFFERS if is_other_decision(outputs, other) else ""), 1.0
         if kind:
             line = {"request_id": row["request_id"], "row": row["row"]} | inputs
             if drawing.show_answers:
