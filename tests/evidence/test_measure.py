@@ -23,7 +23,7 @@ from plumbline.contract.params import Champion
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Metric
 from plumbline.evidence import compare, forms
-from plumbline.evidence.predictors import open_bundle
+from plumbline.evidence.predictors import Recording, open_bundle
 from plumbline.evidence.scores import check_rows
 from plumbline.statistics.seeds import SeedSpread
 
@@ -109,6 +109,22 @@ def test_a_candidate_that_cannot_be_scored_is_named(fault: str, folder: Path) ->
         PlumblineError, match=r"candidate odd cannot be scored .*dvc repro -f train@odd"
     ):
         open_bundle("odd", task, digest).score_split(task, "validation")
+
+
+def test_an_answer_that_is_no_number_ends_the_measuring(folder: Path) -> None:
+    """Found by a planted fault of a search: golden rows could not be written, with a traceback."""
+    layout.EXAMPLES.mkdir(parents=True)
+    write_rows(layout.EXAMPLES, "test", pd.DataFrame({"id": ["1"], "text": ["hi"], "label": ["a"]}))
+    (folder / "predictor.py").write_text(
+        PREDICTOR + "return {'label': ['a'], 'scores': [[{'label': 'a', 'score': 1.0}]],"
+        " 'vector': [[1.0, float('inf')]]}"
+    )
+    task = replace(load_task("text_classification"), predictor=folder / "predictor.py")
+    layout.locate_bundle("odd").mkdir(parents=True)
+    digest = bundle.seal(layout.locate_bundle("odd"), task, "odd")
+    found = r"NaN or infinity in vector of row 0 of a batch of test\); train it again"
+    with pytest.raises(PlumblineError, match=found):
+        open_bundle("odd", task, digest).score_split(task, "test", Recording())
 
 
 @pytest.mark.parametrize("metric", [ACCURACY, ERROR])

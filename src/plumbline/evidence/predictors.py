@@ -12,6 +12,7 @@ import numpy as np
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.answers import NOT_FINITE, find_not_finite
 from plumbline.contract.errors import PlumblineError
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Columns, Predictor, Task
@@ -109,7 +110,12 @@ class Recording:
         params: Mapping[str, Any],
         answers: dict[str, list[Any]],
     ) -> None:
-        """Keep what `check` finds, and of the test split the call: each row's answer is JSON."""
+        """Keep what `check` finds, and of the test split the call: each row's answer is JSON.
+
+        ValueError where an answer is NaN or infinity.
+        """
+        for row, column in find_not_finite(answers).items():
+            raise ValueError(f"{NOT_FINITE} in {column} of row {row} of a batch of {split}")
         self.problems += [f"{split}: {problem}" for problem in check(columns, params, answers)]
         if split == "test":
             rows = list_rows(answers)

@@ -11,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from plumbline import bundle
 from plumbline.contract import layout
+from plumbline.contract.answers import NOT_FINITE
 from plumbline.contract.task import SPLITS
 from plumbline.process.files import read_json, write_json
 from plumbline_selftest.protocol import Fault, FaultSite
@@ -18,7 +19,7 @@ from plumbline_selftest.protocol import Fault, FaultSite
 HERE = Path(__file__).parent
 PARAMS = HERE / "params.yaml"
 WEAKER = {"max_epochs: 2": "max_epochs: 1"}
-VECTORS, SEARCH, TWICE = "vectors.safetensors", "search.json", "a passage answered twice"
+VECTORS, SEARCH = "vectors.safetensors", "search.json"
 OTHER_PREFIXES = {"query_prefix": "passage: ", "passage_prefix": "query: "}
 Change = Callable[[Any], Any]
 # How answers are changed (see faulty_predictor.py), and the gate that must refuse them.
@@ -29,16 +30,20 @@ ANSWERS = {
     "vectors of length 3": "behaviour",
     "right passages of test first": "consistency",
     "old passages first": "slices",
-    "scores that are no numbers": "answers",
     "an order by chance": "replay",
     "the passage of the row's number": "replay",
     "an empty query answered": "replay",
 }
+# How answers are changed so that evaluate ends, and what its message says.
+ERRORS = {
+    "a passage answered twice": "an answer has a passage twice",
+    "scores that are no numbers": NOT_FINITE,
+}
+NO_NUMBERS: tuple[str, Change] = (VECTORS, lambda found: found / (found > 0))
 # What a file of the bundle is changed to: the gate export compares it with data, params, weights.
 FILES: dict[str, tuple[str, Change]] = {
     "one vector for all passages": (VECTORS, lambda found: found * 0 + found[:1]),
     "vectors of other lengths": (VECTORS, lambda found: found * np.arange(len(found))[:, None]),
-    "vectors that are no numbers": (VECTORS, lambda found: found / (found > 0)),
     "vectors of other passages": (VECTORS, lambda found: found[::-1].copy()),
     "prefixes exchanged": (SEARCH, lambda found: found["encoder"].update(OTHER_PREFIXES)),
     "another pooling": (SEARCH, lambda found: found["encoder"].update(pooling="first")),
@@ -117,5 +122,6 @@ FAULTS = (
     *(_refuse(name, gate, _plant_rows, change) for name, (gate, change) in ROWS.items()),
     *(_refuse(way, gate, _plant_answers, way) for way, gate in ANSWERS.items()),
     *(_refuse(name, "export", _plant_file, *change) for name, change in FILES.items()),
-    Fault(TWICE, "an answer has a passage twice", "error", partial(_plant_answers, TWICE)),
+    *(Fault(way, why, "error", partial(_plant_answers, way)) for way, why in ERRORS.items()),
+    Fault("vectors that are no numbers", NOT_FINITE, "error", partial(_plant_file, *NO_NUMBERS)),
 )
