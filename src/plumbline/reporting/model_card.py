@@ -60,7 +60,7 @@ def _describe_training(evidence: Mapping[str, Any]) -> str | None:
     if facts is None:
         return None
     used = (facts["cpu"], facts["instruction_set"], f"{facts['threads'] or 1} threads")
-    device = f"{facts['device']}, {facts['precision'] or 'closed form'}"
+    device = f"{facts['device']}, {facts['precision'] or 'no gradient steps'}"
     return f"{device}; {', '.join(filter(None, used))}"
 
 
