@@ -118,6 +118,7 @@ def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, ju
     (notice,) = list_notices(folder, **source)[1:]
     assert notice.startswith("1 judgements and chosen labels of queries that another")
     assert len(found["train"]) + len(found["validation"]) == 40
+    assert find_splits(build_params(**source), {"query": ["where is parcel 0"]}) == [None]
     assert read_corpus(folder / "out/examples").texts[0].startswith("Page 0 The parcel")
     (judged / "qrels/train.tsv").unlink()
     with pytest.raises(DataError, match=r"no train.tsv, of which the other splits are taken"):
@@ -195,7 +196,8 @@ def test_queries_of_equal_words_are_one(folder: Path) -> None:
     found = ingest(folder, **source)
     assert sum(map(len, found.values())) == 62
     for split, table in found.items():
-        assert set(find_splits(build_params(**source), {"query": table["query"]})) == {split}
+        for queries in (table["query"], " " + table["query"].str.upper() + " ?"):
+            assert set(find_splits(build_params(**source), {"query": queries})) == {split}
 
 
 def test_equal_passages_are_one_whatever_their_ids(folder: Path) -> None:

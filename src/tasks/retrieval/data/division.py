@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS, Columns
-from tasks.retrieval.data.pairs import PooledQuery
+from tasks.retrieval.data.judged import find_folder
+from tasks.retrieval.data.pairs import PooledQuery, fold_query
 from tasks.retrieval.data.storage import digest_text
 from tasks.retrieval.params import QuerySplit, RetrievalParams
 
@@ -29,9 +30,9 @@ def divide_queries(
     divided: dict[str, list[PooledQuery]] = {name: [] for name in SPLITS}
     held_out: set[str] = set()
     num_left_out = 0
-    for query in sorted(queries, key=lambda query: digest_text(query.query)):
+    for query in sorted(queries, key=lambda query: digest_text(fold_query(query.query))):
         if split.by == "query":
-            divided[query.split or _choose_split(query.query, shares)].append(query)
+            divided[query.split or _choose_split(fold_query(query.query), shares)].append(query)
             continue
         group = groups[query.passages[0]]
         name = _choose_split(group, split)
@@ -55,11 +56,12 @@ def divide_queries(
 
 
 def find_splits(params: RetrievalParams, columns: Columns) -> list[str | None]:
-    """Return the split of rows with these queries; None where their passages decide it."""
+    """Return the split of rows with these queries; None where passages or files decide it."""
     queries, data = columns["query"], params.data
-    if data.split.by == "passage":
+    if data.split.by == "passage" or find_folder(data.source):
         return [None] * len(queries)
-    return [_choose_split(query.strip()[: data.max_chars], data.split) for query in queries]
+    cut = (query.strip()[: data.max_chars] for query in queries)
+    return [_choose_split(fold_query(query), data.split) for query in cut]
 
 
 def find_groups(queries: Sequence[PooledQuery]) -> dict[str, str]:

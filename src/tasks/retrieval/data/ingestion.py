@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.task import RIGHT_ANSWER
-from plumbline.sources.addresses import find_local_path
 from plumbline.tables.split_rows import gather_rows
 from tasks.retrieval.data.division import divide_queries
 from tasks.retrieval.data.generated import draw_pool
-from tasks.retrieval.data.judged import read_judged
+from tasks.retrieval.data.judged import find_folder, read_judged
 from tasks.retrieval.data.pairs import fold_query, name_length, pool_pairs, read_pairs
 from tasks.retrieval.data.storage import (
     digest_text,
@@ -34,9 +33,9 @@ def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str,
     if params.data.generated is not None:
         corpus, splits = draw_pool(params.data.generated, params.seed)
     else:
-        folder = find_local_path(params.data.source)
-        if folder is not None and Path(folder).is_dir():
-            pairs = read_judged(Path(folder), params.data.max_chars, notices)
+        folder = find_folder(params.data.source)
+        if folder:
+            pairs = read_judged(folder, params.data.max_chars, notices)
         else:
             pairs = read_pairs(params.data, notices)
         corpus, asked = pool_pairs(pairs, notices)

@@ -4,12 +4,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from plumbline.contract.errors import DataError
+from plumbline.sources.addresses import find_local_path
 from plumbline.sources.parts import locate_parts
 from plumbline.tables.formats import list_columns, open_file
 from plumbline.tables.records import ReadRequest, WantedColumn
 from tasks.retrieval.data.pairs import Pair
 
 SPLITS = {"test": "test", "dev": "validation", "validation": "validation", "train": ""}
+
+
+def find_folder(source: str) -> Path | None:
+    """Return the folder that a source is; None where it is a file."""
+    path = find_local_path(source)
+    return Path(path) if path is not None and Path(path).is_dir() else None
 
 
 def read_judged(folder: Path, max_chars: int, notices: list[str]) -> Iterator[Pair]:
