@@ -125,10 +125,9 @@ def test_a_small_test_split_is_asked_for_what_it_can_show(tmp_path: Path) -> Non
     assert load(given, tmp_path).evaluation.max_detectable_difference == 0.1
 
 
-def propose_search(num_rows: int, english: float = 0.3) -> Proposal:
-    seen = (num_rows, 20, english, 0.0)
-    names = {"passage": "p", "negative": "n"}
-    answers = InitAnswers("help", None, "a.csv", "data/raw/a.csv", "q", [], *seen, **names)
+def propose_search(num_rows: int, english: float = 0.3, **held_out: int) -> Proposal:
+    seen = (num_rows, 20, english, 0.0, None, "p", "n", held_out)
+    answers = InitAnswers("help", None, "a.csv", "data/raw/a.csv", "q", [], *seen)
     return propose_params((ROOT / "recipes/retrieval.yaml").read_text(encoding="utf-8"), answers)
 
 
@@ -142,3 +141,11 @@ def test_few_pairs_may_be_won_by_what_does_not_learn(tmp_path: Path) -> None:
     assert many.evaluation.simple_candidate is None
     assert many.control.candidates == ["tuned"]
     assert list(load(propose_search(5000, english=0.0), tmp_path).candidates) == ["bm25"]
+
+
+def test_splits_that_a_folder_has_are_reckoned_with() -> None:
+    assert "for about 450 pairs of train" in " ".join(propose_search(1500).reasons)
+    assert "for about 975 pairs of train" in " ".join(propose_search(1500, test=300).reasons)
+    for num_rows in (1500, 5000):
+        told = "\n".join(propose_search(num_rows, test=300).reasons)
+        assert "about 300 test rows can show no smaller one" in told

@@ -271,7 +271,10 @@ def test_a_folder_of_judged_passages_is_a_search(tmp_path: Path) -> None:
     survey = inspect_file(tmp_path, None, [])
     assert (survey.passage, survey.num_rows, survey.lengths[-1]) == ("passage", 2, 5)
     judged.assign(**{"query-id": [6, 7, 8]}).to_csv(tmp_path / "qrels/test.tsv", sep="\t")
-    assert inspect_file(tmp_path, None, []).num_rows == 2  # that train may have
+    survey = inspect_file(tmp_path, None, [])
+    assert (survey.num_rows, survey.held_out) == (2, {"test": 3})  # 2 are those of train
+    judged.to_csv(tmp_path / "qrels/dev.tsv", sep="\t")
+    assert inspect_file(tmp_path, None, []).held_out == {"test": 3, "validation": 2}
     (tmp_path / "qrels/train.tsv").unlink()
     with pytest.raises(DataError, match=r"train\.tsv is missing"):
         inspect_file(tmp_path, None, [])

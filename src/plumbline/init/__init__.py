@@ -3,7 +3,6 @@
 repository_files   the files that plumbline carries for it, in a wheel or in a source checkout
 differences        how they differ in a user's repository
 wheel              plumbline's own wheel, which that repository installs
-header             the names of the columns of a file
 columns            the columns of a file, and which can be the text and which the label
 separators         whether cells of a column hold several labels
 survey             what the chosen columns hold

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ class InitAnswers:
     label_separator: str | None = None  # of several labels in a cell; None: one column has one
     passage: str | None = None  # the column of what answers `text`: a search, which has no label
     negative: str | None = None  # the column of what does not answer it
+    held_out: Mapping[str, int] = field(default_factory=dict)  # queries of splits that are given
     parts: Sequence[str] = ()  # that `plumbline upgrade --add` brought
 
 

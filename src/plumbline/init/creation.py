@@ -113,6 +113,7 @@ def _collect_answers(request: InitRequest, survey: FileSurvey) -> InitAnswers:
         label_separator=survey.separator,
         passage=survey.passage,
         negative=survey.negative,
+        held_out=survey.held_out,
     )
 
 

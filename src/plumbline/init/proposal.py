@@ -88,17 +88,19 @@ def _fit_search(choices: "_Choices", params: Any, answers: InitAnswers) -> None:
     limits["slices"] = ["overlap"]
     floor = FLOOR_GAINS * limits["min_gain_over_baseline"]
     choices.set(limits, "evaluation", "floor", floor, "of use at all; set what you need")
-    share = 1 - data["split"]["validation"] - data["split"]["test"]
+    held_out = answers.held_out
     if answers.num_rows < FEW_PAIRS or "base" not in choices.candidates:
-        share = 1 - VALIDATION_OF_FEW - TEST_OF_FEW
         data["split"].update(validation=VALIDATION_OF_FEW, test=TEST_OF_FEW)
         params["validation"]["min_rows"] = LEAST_OF_FEW
         params["control"]["candidates"] = []
         limits["min_behaviour"]["invariance"] = INVARIANCE_OF_FEW
         reason = "wins unless another is significantly better on validation"
         choices.set(limits, "evaluation", "simple_candidate", "bm25", reason)
-        _set_reach(choices, params, round(TEST_OF_FEW * answers.num_rows))
-    num_train = max(1, round(share * answers.num_rows))
+        _set_reach(choices, params, held_out.get("test", round(TEST_OF_FEW * answers.num_rows)))
+    elif "test" in held_out:
+        _set_reach(choices, params, held_out["test"])
+    taken = [data["split"][name] for name in ("validation", "test") if name not in held_out]
+    num_train = max(1, round((1 - sum(taken)) * answers.num_rows))
     epochs = min(5, max(1, round(PAIRS / num_train)))
     reason = f"for about {num_train:,} pairs of train"
     choices.set_candidate("tuned", "max_epochs", epochs, reason)
@@ -208,11 +210,9 @@ def _set_reach(choices: _Choices, params: Any, num_test: int) -> None:
     level = power.spend_level(1, limits["planned_looks"], 1 - limits["confidence"])
     level /= len(choices.candidates)
     # Errors differ the most where half of the answers are wrong.
-    ours, theirs = np.tile([0.0, 1.0, 0.0, 1.0], num_test), np.tile([0.0, 0.0, 1.0, 1.0], num_test)
+    ours, theirs = np.resize([0.0, 1.0], num_test), np.resize([0.0, 0.0, 1.0, 1.0], num_test)
     try:
-        least = power.compute_detectable_difference(
-            ours[:num_test], theirs[:num_test], "binary", level
-        )
+        least = power.compute_detectable_difference(ours, theirs, "binary", level)
     except ValueError:  # `make run` refuses so few rows
         return
     reach = math.ceil(100 * least) / 100

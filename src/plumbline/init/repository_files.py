@@ -72,9 +72,7 @@ def ensure_task_folder(task: str) -> None:
 def list_carried(root: Path, part: str | None = None) -> list[Path]:
     """List the files that a wheel carries, or those of a part, relative to `root`."""
     table = _read_table(root)
-    chosen = (
-        [table["carried"], *table["parts"].values()] if part is None else [table["parts"][part]]
-    )
+    chosen = [table["parts"][part]] if part else [table["carried"], *table["parts"].values()]
     paths = {path for pattern in chain(*chosen) for path in root.glob(pattern)}
     return sorted(
         path.relative_to(root) for path in paths if path.is_file() and path.suffix != ".pyc"

@@ -3,8 +3,8 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import NoReturn
@@ -63,6 +63,7 @@ class FileSurvey:
     num_decoded: int  # rows with bytes that are not UTF-8
     passage: str | None = None  # the column of what answers a text; then there are no labels
     negative: str | None = None  # the column of what does not
+    held_out: Mapping[str, int] = field(default_factory=dict)  # queries of splits that are given
 
     @property
     def has_label_sets(self) -> bool:
@@ -144,14 +145,16 @@ def inspect_file(
 
 def _inspect_judged(folder: Path) -> FileSurvey:
     """Look at a folder in the layout of BEIR; its rows are the queries of qrels/train.tsv."""
-    path = folder / "qrels/train.tsv"
-    if not path.exists():
-        raise DataError(f"{path} is missing: nothing says what a model can learn from")
-    columns = read_columns(path)
-    asked = columns.profiles[_require_column(columns, QUERY_ID, "column")].values
+    asked: Counter[str] = Counter(train=0)
+    for path in folder.glob("qrels/*.tsv"):
+        columns = read_columns(path)
+        ids = columns.profiles[_require_column(columns, QUERY_ID, "column")].values
+        asked[path.stem.replace("dev", "validation")] += len(ids)
+    if not (num_rows := asked.pop("train")):
+        raise DataError(f"{folder}/qrels/train.tsv is missing: there is nothing to learn from")
     corpus = inspect_file(folder / CORPUS, "_id", (), passage="text")
     corpus = replace(corpus, text="query", passage="passage", others=[], groups=[])
-    return replace(corpus, path=folder, num_rows=len(asked))
+    return replace(corpus, path=folder, num_rows=num_rows, held_out=dict(asked))
 
 
 def _choose_pair(

@@ -37,9 +37,7 @@ def pack(installed: Distribution, folder: Path, sources: Mapping[str, Path]) -> 
     }
     (about,) = {name.split("/")[0] for name in paths if name.split("/")[0].endswith(".dist-info")}
     target = folder / f"{about.removesuffix('.dist-info')}-py3-none-any.whl"
-    contents = {
-        name: path.read_bytes() for name, path in sorted([*paths.items(), *sources.items()])
-    }
+    contents = {name: path.read_bytes() for name, path in sorted({**paths, **sources}.items())}
     record = f"{about}/RECORD"
     lines = [f"{name},sha256={_digest(text)},{len(text)}" for name, text in contents.items()]
     contents[record] = "\n".join([*lines, f"{record},,", ""]).encode()
