@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from tasks.retrieval.data.storage import read_corpus, read_queries, write_querie
 from tasks.retrieval.models import build_learner, compare_export
 from tasks.retrieval.models.encoding import SentenceEncoder, TorchEncoder, load_model, pad_tokens
 from tasks.retrieval.params import RetrievalParams
-from tasks.retrieval.predictor import load
+from tasks.retrieval.predictor import load, share_calls
 from tasks.retrieval.scoring import build_baselines, score
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -85,6 +86,24 @@ def test_an_answer_is_the_same_alone_and_in_company(folder: Path, params: Retrie
     for row, query in enumerate(queries):
         alone = predictor.predict({"query": [query]}, vectors=True)
         assert all(alone[name][0] == together[name][row] for name in together)
+
+
+def test_the_vector_of_a_passage_has_the_same_bits_in_any_company(
+    folder: Path, params: RetrievalParams
+) -> None:
+    predictor = load(save(folder, params, "base"))
+    asked = {"top_k": 0, "vectors": True, "passages": True}
+    together = predictor.predict({"query": predictor.texts}, **asked)
+    lengths = Counter(together["tokens"])
+    assert max(lengths.values()) > 1
+    for row, text in enumerate(predictor.texts):
+        alone = predictor.predict({"query": [text]}, **asked)
+        assert alone["vector"][0] == together["vector"][row]
+
+
+def test_texts_share_a_call_by_their_length_up_to_a_number_of_tokens() -> None:
+    assert share_calls([5, 3, 5, 5, 9], 10) == [[1], [0, 2], [3], [4]]
+    assert share_calls([5, 3, 5], 0) == [[1], [0], [2]]
 
 
 def test_the_library_of_the_encoder_loads_the_bundle(folder: Path, params: RetrievalParams) -> None:

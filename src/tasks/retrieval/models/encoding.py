@@ -56,6 +56,9 @@ class SentenceEncoder(torch.nn.Module):
         pooled = states[:, 0]
         if self._pooling == "mean":
             pooled = pool_by_mean(states, attention_mask)
+            if torch.compiler.is_exporting():
+                # The sum, of the same direction: as a product it has the same bits in any company.
+                pooled = (attention_mask[:, None].float() @ states)[:, 0]
         return functional.normalize(pooled.float(), dim=1)
 
 
