@@ -10,19 +10,18 @@ from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.loading import load_task
 from plumbline.contract.params import Params
 from plumbline.contract.task import Signature
-from plumbline.drift import decision, window
+from plumbline.drift import window
 from plumbline.drift.statistical_tests import LABEL, classify_column
-from plumbline.registry import promotion
-from plumbline.registry.alerts import send_alert
+from plumbline.drift.training_request import request_training
 from plumbline.registry.journal import Entry, read_journal
-from plumbline.registry.journal_rules import WON, read_facts
+from plumbline.registry.journal_rules import WON
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.run_files import read_evidence
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.sources.request_folder import RequestFolder
-from plumbline_outcomes import closing, drawing, live_score, pairs, trial
+from plumbline_outcomes import closing, drawing, live_score, trial, trial_look
+from plumbline_outcomes.closing import ClosedDays
 from plumbline_outcomes.joining import JoinedRows, ScoreAnswer
-from plumbline_outcomes.live_score import LiveVerdict
 from plumbline_outcomes.outcome_rows import OutcomesFile, open_outcomes
 
 if TYPE_CHECKING:
@@ -41,14 +40,8 @@ class Subject:
     claim: tuple[float, float] | None  # the share of right answers, and its lower end
     # Mean doubt of its answers to the held-out rows; 0 where they have no confidence.
     doubt: float = 0.0
-    plan: trial.Plan | None = None  # of the last trial, and how that ended
-    end: str = ""
+    plan: trial.Plan | None = None  # of the last trial
     history: Sequence[Entry] = ()  # of its model, oldest first
-
-    def is_tried_by(self, kind: str) -> bool:
-        """Whether outcomes of this kind decide the last trial."""
-        kinds = {"paired": "label", "split": "value"}
-        return self.plan is not None and kinds[self.plan.kind] == kind
 
 
 def open_subject(address: str, params: Params) -> Subject:
@@ -64,11 +57,11 @@ def open_subject(address: str, params: Params) -> Subject:
     reference = window.load_reference(version).rows
     labels = reference[LABEL].dropna().astype(str)
     signature = bundle.read_signature(champion.folder)
-    with read_journal() as book:
-        history = book.read_entries(version.name)
     names = {each.name for each in signature.outputs}
     if LABEL not in names or "labels" in names or classify_column(labels) != "category":
         labels = labels[:0]
+    with read_journal() as book:
+        history = book.read_entries(version.name)
     return Subject(
         champion,
         signature,
@@ -77,7 +70,7 @@ def open_subject(address: str, params: Params) -> Subject:
         frozenset(labels),
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
         drawing.measure_doubt(reference),
-        *trial.find_trial(history),
+        trial.find_trial(history),
         history,
     )
 
@@ -99,132 +92,51 @@ def check_outcomes(
     worse, training is requested in the journal. `accepted` says why days with missing files may be
     closed. DataError says what is wrong with the files.
     """
-    import pandas as pd
-
-    name, mature, folder = subject.champion.name, params.outcomes.mature_days, RequestFolder(log)
-    history = promotion.read_history(name) if record else subject.history
+    folder, own = RequestFolder(log), subject.champion
     given = open_given(subject, folder, outcomes, label)
-    closed = closing.list_closed(history, folder.digest, given.kind)
-    if subject.plan and not subject.end:
-        other = closing.find_other_log(history, folder.digest, subject.plan)
-        subject = replace(subject, end=other)
-    kept, damage = closing.read_closed(folder, closed)
-    if damage and record:
-        raise DataError(damage)
-    first = closing.find_start(min(closed)) if closed else None
-    since = closing.find_start(max(closed)) + timedelta(days=1) if record and closed else None
+    days = ClosedDays(own, folder, given.kind, subject.history)
+    if days.damage and record:
+        raise DataError(days.damage)
+    starts = [closing.find_start(day) for day in days.entries]
+    since = max(starts) + timedelta(days=1) if record and starts else None
+    first = min(starts, default=None)
     joined = JoinedRows(subject, folder, given, now, first=first, since=since)
-    num_late, num_answers = joined.count_closed(name, kept)
-    if not damage:  # else nobody knows which outcomes are of closed days
-        joined.refuse_strangers(num_late)
-    is_label = given.kind == "label"  # the evidence says nothing of reactions
-    claim, classes = (subject.claim, subject.classes) if is_label else (None, frozenset())
-    truths = joined.list_truths()
-    rows = joined.collect(subject.score_answer)
-    new_classes = find_new_classes(truths, classes)
-    if is_label and (not classes or len(new_classes) == len(truths)):
-        _refuse_labels(rows["score"].dropna(), truths, classes)
-    why_open = damage
+    report = _describe_join(joined, days)
+    rows, report["new_classes"] = _score_rows(subject, joined)
+    plan = _find_plan(subject, folder, given.kind)
     if record:
-        for part in kept:  # a retry after its day is the same unit
-            rows = rows[~rows["id"].isin(part["id"])]
-        days, why_open = closing.list_due(rows, joined.facts, mature, now, accepted)
-        plan = subject.plan if subject.is_tried_by(given.kind) and not subject.end else None
-        asked = (folder, subject.champion, rows, days, accepted)
-        new = closing.close_days(*asked, plan, given.kind, kept)
-        added, damage = closing.read_closed(folder, new)
-        if damage:
-            raise DataError(damage)
-        kept += added
-        rows = pd.concat(kept, ignore_index=True) if kept else rows[:0]
-        closed |= new
-    on_trial = None
-    if subject.end or subject.is_tried_by(given.kind):
-        on_trial = _look_at_trial(subject, rows, closed if record else None, params, now, why_open)
-    if not is_label:  # a reaction belongs to the answer that was shown alone
-        rows = rows[rows["shown"]]
-    groups: Any = rows.groupby("bundle", sort=True)
-    marked = {str(key): live_score.mark_deciding(part, params) for key, part in groups}
-    scores = {key: live_score.measure(part, params) for key, part in marked.items() if len(part)}
-    report: dict[str, Any] = {
-        "model": {"name": name, "version": subject.champion.version},
-        "kind": given.kind,
-        "log": joined.facts.describe() | {"ambiguous": joined.num_ambiguous},
-        "outcomes": joined.statuses,
-        "empty": joined.num_empty,
-        "claim": claim,
-        "versions": list(scores.values()),
-        "champion": scores.get(subject.champion.bundle),
-        "closed": list(closed) if record else [],
-        "late": num_late,
-        "late_answers": num_answers,
-        "open": why_open,
-        "new_classes": new_classes,
-        "trial": on_trial,
-    }
-    title = f"{name} version {subject.champion.version}"
-    if report["champion"] is None:
-        reason = "it answered no row of this log"
-        if record:
-            reason = f"no day with its answers is older than outcomes.mature_days ({mature}) yet"
-        return report | {"verdict": "too few rows", "reason": f"{title}: {reason}"}
-    own = marked[subject.champion.bundle]
-    verdict, reason = live_score.judge(report["champion"], own, claim, params)
-    if record and verdict == "worse":
-        digest = closed[max(closed)].evidence
-        verdict, reason = _request_training(subject, digest, history, reason, params, now)
-    slices = live_score.list_slices(own, params)
-    return report | {
-        "verdict": verdict,
-        "reason": f"{title}: {reason}",
-        "slices": slices,
-        "gap": live_score.describe_gap(slices, params),
-        "coverage": live_score.list_coverage(own),
-        "delay": live_score.measure_delay(own),
-        "volunteered": live_score.describe_volunteered(own),
-    }
+        gaps = [] if accepted else joined.facts.list_gaps()
+        last = now.date() - timedelta(params.outcomes.mature_days + 1)
+        rows, report["open"] = days.close(rows, last, gaps, plan, accepted)
+        report["closed"] = list(days.entries)
+    if plan:
+        counts = days.list_counts(plan) if record else None
+        report["trial"] = trial_look.look(plan, rows, counts, params, now)
+    if plan and record and not plan.ended:  # days that stay open still count
+        end = trial.end_trial(own.name, plan, report["trial"], is_whole=not report["open"])
+        report["trial"]["end"] = end
+    report |= _judge_champion(subject, rows, given.kind, params)
+    if record:
+        report |= _draw_conclusion(subject, days, report, params, now)
+    reason = f"{own.name} version {own.version}: {report['reason']}"
+    return report | {"model": {"name": own.name, "version": own.version}, "reason": reason}
 
 
 def name_winner(subject: Subject, report: Mapping[str, Any]) -> dict[str, str]:
     """Name what CI asks approval for where a look ended a trial that was won; else nothing."""
-    plan, found = subject.plan, report["trial"] or {"verdict": ""}
-    is_won = plan and found["verdict"] in WON and found.get("end", "").startswith(found["verdict"])
-    if not plan or not is_won:
+    plan, found, own = subject.plan, report["trial"] or {}, subject.champion
+    if not plan or found.get("verdict") not in WON or not found.get("end", "").startswith(WON):
         return {}
-    own = subject.champion
-    return {
-        "won": plan.version,
-        "bundle": plan.bundle,
-        "model": own.name,
-        "champion": own.version,
-    }
+    names = {"model": own.name, "champion": own.version}
+    return {"won": plan.version, "bundle": plan.bundle} | names
 
 
-def _look_at_trial(
-    subject: Subject,
-    rows: "pd.DataFrame",
-    closed: Mapping[str, Entry] | None,
-    params: Params,
-    now: datetime,
-    why_open: str,
-) -> dict[str, Any] | None:
-    """Look at the last trial by all `rows`, or by the journal's counts of `closed` days.
-
-    The latter is recorded where the trial ends by it.
-    """
-    plan, end = subject.plan, subject.end
-    if plan is None:
-        return None
-    if end:
-        return {"trial": plan.number, "verdict": end, "told": f"trial {plan.number}: {end}"}
-    if closed is None:
-        return pairs.look(plan, rows, [pairs.count(rows, plan)], params, now)
-    counts = [read_facts(entry).get("pairs", {}) for entry in closed.values()]
-    days = [day for day in counts if day.get("trial") == plan.number]
-    found = pairs.look(plan, rows, days, params, now)
-    found["is_over"] &= not why_open  # days that stay open still count
-    end = trial.record(subject.champion.name, plan, found)
-    return found | {"end": end}
+def find_exit_code(report: Mapping[str, Any]) -> int:
+    """The exit code of a look: a trial that cannot tell is in doubt where the champion is not."""
+    verdict, on_trial = report["verdict"], report["trial"] or {}
+    if on_trial.get("verdict") == "cannot tell" and verdict in ("holds", "too few rows"):
+        verdict = "cannot tell"
+    return live_score.EXIT_CODES[verdict]
 
 
 def open_given(subject: Subject, folder: RequestFolder, outcomes: str, label: str) -> OutcomesFile:
@@ -241,9 +153,9 @@ def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
     """List truths that are none of `classes`; DataError where blanks or case alone differ."""
     folded = {_fold(name): name for name in sorted(classes)}
     new = [truth for truth in truths if classes and truth not in classes]
-    meant = {truth: folded.get(_fold(truth)) for truth in new}
-    pairs = [f"{truth!r:.60} for {name!r:.60}" for truth, name in meant.items() if name]
-    if pairs:
+    meant = {truth: folded[_fold(truth)] for truth in new if _fold(truth) in folded}
+    if meant:
+        pairs = [f"{truth!r:.60} for {name!r:.60}" for truth, name in meant.items()]
         raise DataError(
             f"{len(pairs):,} labels are not written as the classes of the model are: "
             f"{', '.join(pairs[:5])}; write the class in the outcomes"
@@ -251,10 +163,41 @@ def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
     return new
 
 
-def _refuse_labels(scores: "pd.Series", truths: list[str], classes: frozenset[str]) -> None:
-    """DataError where none of many labels, none of which is known, makes an answer right."""
-    if len(scores) < live_score.MIN_WHOLE or scores.any():
-        return
+def _fold(name: str) -> str:
+    return name.strip().casefold().removesuffix(".0")
+
+
+def _describe_join(joined: JoinedRows, days: ClosedDays) -> dict[str, Any]:
+    """Count what is joined, late or in doubt; DataError where too many ids are unknown."""
+    num_late, num_answers = joined.count_closed(days.model, days.rows)
+    if not days.damage:  # else nobody knows which outcomes are of closed days
+        joined.refuse_strangers(num_late)
+    return {
+        "kind": joined.kind,
+        "log": joined.facts.describe() | {"ambiguous": joined.num_ambiguous},
+        "outcomes": joined.statuses,
+        "empty": joined.num_empty,
+        "closed": [],
+        "late": num_late,
+        "late_answers": num_answers,
+        "open": days.damage,
+        "trial": None,
+    }
+
+
+def _score_rows(subject: Subject, joined: JoinedRows) -> tuple["pd.DataFrame", list[str]]:
+    """Score the rows, and list new classes; DataError for labels that cannot be right.
+
+    They cannot where none of many makes an answer right and none is known.
+    """
+    truths, classes = joined.list_truths(), subject.classes
+    rows = joined.collect(subject.score_answer)
+    if joined.kind != closing.LABEL:
+        return rows, []
+    scores, new_classes = rows["score"].dropna(), find_new_classes(truths, classes)
+    is_known = classes and len(new_classes) < len(truths)
+    if is_known or len(scores) < live_score.MIN_WHOLE or scores.any():
+        return rows, new_classes
     given, known = (
         ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
     )
@@ -266,25 +209,55 @@ def _refuse_labels(scores: "pd.Series", truths: list[str], classes: frozenset[st
     )
 
 
-def _fold(name: str) -> str:
-    return name.strip().casefold().removesuffix(".0")
+def _find_plan(subject: Subject, folder: RequestFolder, kind: str) -> trial.Plan | None:
+    """The plan of the last trial, if it has ended, or outcomes of this kind decide it."""
+    plan = subject.plan
+    if plan and not plan.ended:
+        plan = replace(plan, ended=closing.find_other_log(subject.history, folder.digest, plan))
+    return plan if plan and (plan.ended or plan.is_split != (kind == closing.LABEL)) else None
 
 
-def _request_training(
-    subject: Subject,
-    digest: str,
-    history: Sequence[Entry],
-    reason: str,
-    params: Params,
-    now: datetime,
-) -> tuple[LiveVerdict, str]:
-    """Request training for the closed day with this digest, within the limits that drift has."""
-    limit = decision.find_limit_reached(history, params.drift, now)
-    if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
-        limit = "training was already requested for these days"
-    if limit:
-        return "watch", f"{reason}; {limit}"
-    name, own = subject.champion.name, (subject.champion.version, subject.champion.bundle, digest)
-    entry = promotion.record_finding(name, "retrain", *own, f"outcomes: {reason}")
-    send_alert(entry, "worse")
-    return "worse", f"{reason}; training requested, journal entry {entry.number}"
+def _judge_champion(
+    subject: Subject, rows: "pd.DataFrame", kind: str, params: Params
+) -> dict[str, Any]:
+    """Measure all versions, and judge the champion."""
+    claim = subject.claim
+    if kind != closing.LABEL:  # it belongs to the answer that was shown, and evidence knows none
+        rows, claim = rows[rows["shown"]], None
+    groups: Any = rows.groupby("bundle", sort=True)
+    limits = (params.outcomes.sample, params.outcomes.min_coverage)
+    marked = {str(key): live_score.mark_deciding(part, *limits) for key, part in groups}
+    scores = {key: live_score.measure(part, params) for key, part in marked.items() if len(part)}
+    score = scores.get(subject.champion.bundle)
+    found = {"claim": claim, "versions": list(scores.values()), "champion": score}
+    if score is None:
+        return found | {"verdict": "too few rows", "reason": "it answered no row of this log"}
+    own = marked[subject.champion.bundle]
+    verdict, reason = live_score.judge(score, own, claim, params)
+    slices = live_score.list_slices(own, params)
+    return found | {
+        "verdict": verdict,
+        "reason": reason,
+        "slices": slices,
+        "gap": live_score.describe_gap(slices, params),
+        "coverage": live_score.list_coverage(own),
+        "delay": live_score.measure_delay(own),
+        "volunteered": live_score.measure_volunteered(own),
+    }
+
+
+def _draw_conclusion(
+    subject: Subject, days: ClosedDays, found: Mapping[str, Any], params: Params, now: datetime
+) -> dict[str, Any]:
+    """What follows from closed days: training is requested where the champion is worse."""
+    if found["champion"] is None:
+        limit = f"outcomes.mature_days ({params.outcomes.mature_days})"
+        return {"reason": f"no day with its answers is older than {limit} yet"}
+    if found["verdict"] != "worse":
+        return {}
+    digest, reason = days.entries[max(days.entries)].evidence, found["reason"]
+    asked = (digest, f"outcomes: {reason}", params.drift, now)
+    entry, limit = request_training(subject.champion, "worse", *asked)
+    if entry is None:
+        return {"verdict": "watch", "reason": f"{reason}; {limit}"}
+    return {"reason": f"{reason}; training requested, journal entry {entry.number}"}

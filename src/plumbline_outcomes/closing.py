@@ -7,8 +7,8 @@ has its digest. Whoever comes second finds the file, or the entry, and adds noth
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
+from collections.abc import Sequence
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,7 @@ from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
-from plumbline_outcomes import pairs
-from plumbline_outcomes.request_rows import LogFacts
+from plumbline_outcomes import trial_look
 from plumbline_outcomes.trial import Plan
 
 if TYPE_CHECKING:
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
 
 CLOSED = "closed-"  # begins the names of these files
 LABEL = "label"  # the kind of outcomes that are truths
+Gap = tuple[int, date, date]  # files of the log that are missing: how many, between which days
 
 
 def list_closed(history: Sequence[Entry], log: str, kind: str = LABEL) -> dict[str, Entry]:
@@ -46,8 +46,8 @@ def find_other_log(history: Sequence[Entry], log: str, plan: Plan) -> str:
     """Say which entry binds a trial to another log than that with this digest; "" for none."""
     for entry in history:
         facts = read_facts(entry)
-        day = facts.get("pairs", {})
-        if day.get("trial") == plan.number and day["rows"]:
+        counts = facts.get("pairs", {})
+        if counts.get("trial") == plan.number and counts["rows"]:
             there = f"cannot tell, days of another log count (journal entry {entry.number})"
             return "" if facts["log"] == log else there
     return ""
@@ -58,105 +58,127 @@ def find_start(day: str) -> datetime:
     return datetime.fromisoformat(f"{day}T00:00+00:00")
 
 
-def read_closed(
-    folder: RequestFolder, closed: Mapping[str, Entry]
-) -> tuple[list["pd.DataFrame"], str]:
-    """Read the rows of each closed day, and say which file is not what the journal says."""
-    import pandas as pd
+class ClosedDays:
+    """The days of a log that were closed by one kind of outcomes: entries, and rows of each.
 
-    days, damage = [], ""
-    for day, entry in closed.items():
-        name = name_file(entry.model, day, read_facts(entry).get("kind", LABEL))
-        content = _read_file(folder, name)
-        if content is None or hashlib.sha256(content).hexdigest() != entry.evidence:
-            found = "is missing" if content is None else "was changed since"
-            damage = (
-                f"{folder.shown}/{name}: {found}; journal entry {entry.number} closed "
-                "that day with it. Restore it from a backup"
-            )
-        else:
-            days.append(pd.read_parquet(io.BytesIO(content)))
-    return days, damage
-
-
-def list_due(
-    rows: "pd.DataFrame", facts: LogFacts, mature_days: int, now: datetime, accepted: str
-) -> tuple[list[str], str]:
-    """List the days that can be closed, in order, and say what keeps the next one open.
-
-    A day with missing files stays open, and those after it: the alarm takes days in their order.
+    `damage` says which file is not what the journal says.
     """
-    last = now.date() - timedelta(days=mature_days + 1)
-    due = [day for day in sorted(set(rows["day"])) if date.fromisoformat(day) <= last]
-    if accepted:
-        return due, ""
+
+    def __init__(
+        self, champion: CachedVersion, folder: RequestFolder, kind: str, history: Sequence[Entry]
+    ) -> None:
+        self.model, self._subject = champion.name, (champion.version, "", champion.bundle)
+        self._folder, self._kind = folder, kind
+        self.entries: dict[str, Entry] = {}
+        self.rows: list[pd.DataFrame] = []
+        self.damage = ""
+        for day, entry in list_closed(history, folder.digest, kind).items():
+            self._add(day, entry)
+
+    def list_counts(self, plan: Plan) -> list[dict[str, Any]]:
+        """List what the journal counted for a trial on these days."""
+        counts = [read_facts(entry).get("pairs", {}) for entry in self.entries.values()]
+        return [each for each in counts if each.get("trial") == plan.number]
+
+    def close(
+        self,
+        rows: "pd.DataFrame",
+        last: date,
+        gaps: Sequence[Gap],
+        plan: Plan | None,
+        accepted: str = "",
+    ) -> tuple["pd.DataFrame", str]:
+        """Close the days until the `last`; all closed rows, and what keeps the next day open.
+
+        The rows of each day are kept beside the log, and counted in the journal, for the trial
+        `plan` too. What somebody closed meanwhile stays, and a file that a killed run left is the
+        one.
+        """
+        import pandas as pd
+
+        for closed in self.rows:  # a retry after its day is the same unit
+            rows = rows[~rows["id"].isin(closed["id"])]
+        due, why_open = _list_due(rows, last, gaps)
+        plan = None if plan and plan.ended else plan
+        with open_desk(self.model) as desk:
+            other = find_other_log(desk.entries, self._folder.digest, plan) if plan else ""
+            if other:
+                raise DataError(f"{self._folder.shown}: {other} since a moment; run it again")
+            known = list_closed(desk.entries, self._folder.digest, self._kind)
+            for day in due:
+                if day not in known:
+                    if self._read_file(day) is None:
+                        content = _encode(rows[rows["day"] == day])
+                        self._folder.write(partial(str, self._name_file(day)), content)
+                    known[day] = desk.note(self._decide(day, plan, accepted))
+                self._add(day, known[day])
+        if self.damage:
+            raise DataError(self.damage)
+        return pd.concat(self.rows, ignore_index=True) if self.rows else rows[:0], why_open
+
+    def _add(self, day: str, entry: Entry) -> None:
+        """Add a day, and its rows where its file is what its entry says."""
+        self.entries[day] = entry
+        content = self._read_file(day)
+        if content is not None and hashlib.sha256(content).hexdigest() == entry.evidence:
+            self.rows.append(_decode(content))
+            return
+        found = "is missing" if content is None else "was changed since"
+        self.damage = (
+            f"{self._folder.shown}/{self._name_file(day)}: {found}; journal entry {entry.number} "
+            "closed that day with it. Restore it from a backup"
+        )
+
+    def _decide(self, day: str, plan: Plan | None, accepted: str) -> Decision:
+        """Say what the file of a day has, for the journal."""
+        import pandas as pd
+
+        content = self._read_file(day) or b""
+        rows = _decode(content)
+        facts: dict[str, Any] = {"day": day, "log": self._folder.digest}
+        if self._kind == LABEL:
+            facts["bundles"] = _count(rows)
+        else:
+            facts |= {"rates": _count(rows), "kind": self._kind}
+        if plan:
+            until = pd.concat([*self.rows, rows], ignore_index=True)
+            before = max(self.entries, default="")
+            facts["pairs"] = trial_look.count(until, plan, before, day)
+        if accepted:
+            facts["accepted"] = accepted
+        told = f"{len(rows):,} answers, {int(rows['score'].notna().sum()):,} with an outcome"
+        text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
+        digest, reason = hashlib.sha256(content).hexdigest(), f"{day}: {told} {text}"
+        return Decision(self.model, "outcomes", *self._subject, digest, reason)
+
+    def _name_file(self, day: str) -> str:
+        """Name the file of a closed day: several models may have one log."""
+        kind = "" if self._kind == LABEL else f"{self._kind}-"
+        return f"{CLOSED}{self.model}-{kind}{day}{SUFFIX}"
+
+    def _read_file(self, day: str) -> bytes | None:
+        name = self._name_file(day)
+        if name not in self._folder.list_names(CLOSED):
+            return None
+        with self._folder.open(name) as file:
+            return file.read()
+
+
+def _list_due(rows: "pd.DataFrame", last: date, gaps: Sequence[Gap]) -> tuple[list[str], str]:
+    """List the days until the `last` that can be closed, and say what keeps the next one open.
+
+    A day in one of the `gaps` of the log stays open, and those after it: the alarm takes days in
+    their order.
+    """
+    due = sorted(day for day in set(rows["day"]) if date.fromisoformat(day) <= last)
     for number, day in enumerate(due):
-        for count, first, until in facts.list_gaps():
+        for count, first, until in gaps:
             if first <= date.fromisoformat(day) <= until:
                 return due[:number], (
                     f"{day} stays open: {count:,} files of the log between {first} and {until} are "
                     'missing; bring them back, or --accept-gap "WHY"'
                 )
     return due, ""
-
-
-def close_days(
-    folder: RequestFolder,
-    champion: CachedVersion,
-    rows: "pd.DataFrame",
-    days: Sequence[str],
-    accepted: str,
-    plan: Plan | None = None,
-    kind: str = LABEL,
-    earlier: Sequence["pd.DataFrame"] = (),
-) -> dict[str, Entry]:
-    """Keep the rows of each of `days` beside the log, and return the journal's entries on them.
-
-    Counts for the trial `plan` are in them; `earlier` are the rows of days that were closed before.
-    What somebody closed meanwhile stays, and a file that a killed run left is the one.
-    """
-    import pandas as pd
-
-    if not days:
-        return {}
-    with open_desk(champion.name) as desk:
-        other = find_other_log(desk.entries, folder.digest, plan) if plan else ""
-        if other:
-            raise DataError(f"{folder.shown}: {other} since a moment; run it again")
-        known = list_closed(desk.entries, folder.digest, kind)
-        closed = list(earlier)
-        for day in days:
-            kept = rows[rows["day"] == day]
-            closed.append(kept)
-            if day in known:
-                continue
-            name = name_file(champion.name, day, kind)
-            content = _read_file(folder, name)
-            if content is None:
-                content = _encode(kept)
-                folder.write(partial(str, name), content)
-            kept = closed[-1] = pd.read_parquet(io.BytesIO(content))
-            facts: dict[str, Any] = {"day": day, "log": folder.digest}
-            if kind == LABEL:
-                facts["bundles"] = _count(kept)
-            else:
-                facts |= {"rates": _count(kept), "kind": kind}
-            if plan:
-                until = pd.concat(closed, ignore_index=True)
-                facts["pairs"] = pairs.count(until, plan, max(known, default=""), day)
-            if accepted:
-                facts["accepted"] = accepted
-            told = f"{len(kept):,} answers, {int(kept['score'].notna().sum()):,} with an outcome"
-            text = json.dumps(facts, separators=(",", ":"), ensure_ascii=False)
-            digest, reason = hashlib.sha256(content).hexdigest(), f"{day}: {told} {text}"
-            subject = (champion.version, "", champion.bundle)
-            known[day] = desk.note(Decision(champion.name, "outcomes", *subject, digest, reason))
-    return {day: known[day] for day in days}
-
-
-def name_file(model: str, day: str, kind: str = LABEL) -> str:
-    """Name the file of a closed day: several models may have one log."""
-    return f"{CLOSED}{model}-{'' if kind == LABEL else f'{kind}-'}{day}{SUFFIX}"
 
 
 def _count(rows: "pd.DataFrame") -> dict[str, Any]:
@@ -178,8 +200,7 @@ def _encode(rows: "pd.DataFrame") -> bytes:
     return content.getvalue()
 
 
-def _read_file(folder: RequestFolder, name: str) -> bytes | None:
-    if name not in folder.list_names(CLOSED):
-        return None
-    with folder.open(name) as file:
-        return file.read()
+def _decode(content: bytes) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.read_parquet(io.BytesIO(content))

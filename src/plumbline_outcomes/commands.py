@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from plumbline.contract.params import Params
     from plumbline_outcomes.check import Subject
 
-EXAMPLE = "plumbline outcomes requests/ outcomes.csv --record"
-DRAW_EXAMPLE = "plumbline outcomes draw requests/ --out sheet.csv"
-EXPORT_EXAMPLE = "plumbline outcomes export requests/ sheet.csv --out data/labelled"
-TRIAL_EXAMPLE = "plumbline outcomes trial requests/ 7 --worth 0.02 --days 28"
 JUDGE = "judge"
 
 
@@ -89,36 +85,28 @@ def judge(
 
     `plumbline outcomes LOG OUTCOMES` is the same. See `plumbline docs outcomes`.
     """
-    from plumbline.ci.forge import find_forge
+    from plumbline.ci.forge import announce_verdict
     from plumbline.contract import layout
-    from plumbline.reporting import html
-    from plumbline_outcomes import check, live_score, page
+    from plumbline_outcomes import check, page
 
     params, subject = _open_champion(model)
     asked: Any = {"label": label, "record": record, "accepted": accept_gap}
     report = check.check_outcomes(subject, log, outcomes, params, datetime.now(UTC), **asked)
     page.write_report(report)
-    message = f"{report['verdict']}: {report['reason']}"
+    verdict, reason = report["verdict"], report["reason"]
     if as_json:
         print_json(report)
     else:
-        print_plain(message)
+        print_plain(f"{verdict}: {reason}")
         for line in page.describe_report(report):
             print_plain(f"  {line}")
         if not record:
             print_plain("  a look: nothing was recorded; --record closes days and decides by them")
         print_plain(f"full report: {layout.OUTCOMES_PAGE}")
     if workflow:
-        forge = find_forge()
-        forge.set_outputs(outcomes=report["verdict"], **check.name_winner(subject, report))
-        forge.add_summary(f"## Outcomes: {report['verdict']}\n\n{html.format_code(message)}")
-        forge.annotate("notice", "outcomes", message)
+        announce_verdict("outcomes", verdict, reason, **check.name_winner(subject, report))
         return
-    verdict, on_trial = report["verdict"], report["trial"]
-    is_in_doubt = on_trial and on_trial["verdict"] == "cannot tell"
-    if is_in_doubt and verdict in ("holds", "too few rows"):
-        verdict = "cannot tell"
-    raise typer.Exit(live_score.EXIT_CODES[verdict])
+    raise typer.Exit(check.find_exit_code(report))
 
 
 def begin_trial(
@@ -153,10 +141,8 @@ def begin_trial(
     params, subject = _open_champion(model)
     name = subject.champion.name
     bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
-    pair, outputs = (bundle, subject.champion.bundle), subject.signature.outputs
-    differ, num_rows, ahead = trial.measure_difference(
-        RequestFolder(log), name, pair, outputs, datetime.now(UTC)
-    )
+    folder, now = RequestFolder(log), datetime.now(UTC)
+    differ, num_rows, ahead = trial.measure_difference(subject, bundle, folder, now)
     asked: Any = {"worth": worth, "days": days, "reason": reason, "ahead": ahead}
     if kind == "reaction":
         asked |= {"kind": "split", "share": share}
@@ -259,9 +245,13 @@ group = typer.Typer(
     no_args_is_help=True,
     help="Labels that came back: how right live answers are, and what to label next.",
 )
-add_command(group, JUDGE, judge, EXAMPLE)
-add_command(group, "draw", draw, DRAW_EXAMPLE)
-add_command(group, "export", export, EXPORT_EXAMPLE)
-add_command(group, "trial", begin_trial, TRIAL_EXAMPLE)
+add_command(group, JUDGE, judge, "plumbline outcomes requests/ outcomes.csv --record")
+add_command(group, "draw", draw, "plumbline outcomes draw requests/ --out sheet.csv")
+add_command(
+    group, "export", export, "plumbline outcomes export requests/ sheet.csv --out data/labelled"
+)
+add_command(
+    group, "trial", begin_trial, "plumbline outcomes trial requests/ 7 --worth 0.02 --days 28"
+)
 app = typer.Typer()
 app.add_typer(group, name="outcomes", rich_help_panel=PANEL_OF["outcomes"])

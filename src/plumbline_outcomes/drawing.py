@@ -4,9 +4,7 @@ Chance drew them when they were answered (`draw` in the log): the uniform part d
 model, and where the model is in doubt more rows are drawn, which are for training alone.
 """
 
-import csv
 import hashlib
-import io
 import json
 import math
 from collections import Counter
@@ -65,24 +63,24 @@ def measure_doubt(reference: "pd.DataFrame") -> float:
     return 0.0
 
 
-def find_chance(outputs: Mapping[str, Any], doubt: float, sample: float) -> float:
-    """The chance that a row is drawn: half of `sample`, and more where its answer is in doubt."""
-    confidence = float(next((outputs[name] for name in CONFIDENCES if name in outputs), 1.0))
-    if not doubt or not 0 <= confidence <= 1:
-        return sample / 2
-    return min(1.0, sample / 2 * (1 + math.sqrt(confidence * (1 - confidence)) / doubt))
-
-
 def find_kind(
     row: Mapping[str, Any], split: str | None, doubt: float, sample: float
 ) -> tuple[str, float]:
     """Say why chance drew a row of the log, "" where it did not, and how likely that was."""
-    chance = sample / 2
+    chance, outputs = sample / 2, json.loads(row["outputs"] or "{}")
+    confidence = float(next((outputs[name] for name in CONFIDENCES if name in outputs), 1.0))
     if split not in HELD_OUT:
-        chance = find_chance(json.loads(row["outputs"] or "{}"), doubt, sample)
+        chance = _find_chance(confidence, doubt, sample)
     if row["draw"] >= chance:
         return "", chance
     return (UNIFORM if row["draw"] < sample / 2 else UNCERTAIN), chance
+
+
+def _find_chance(confidence: float, doubt: float, sample: float) -> float:
+    """The chance that a row is drawn: half of `sample`, and more where its answer is in doubt."""
+    if not doubt or not 0 <= confidence <= 1:
+        return sample / 2
+    return min(1.0, sample / 2 * (1 + math.sqrt(confidence * (1 - confidence)) / doubt))
 
 
 def find_splits(task: str, params: Params, inputs: list[dict[str, Any]]) -> list[str | None]:
@@ -108,10 +106,9 @@ def draw_rows(
     rows, _ = read_requests(folder, name, start, now, with_inputs=True)
     pick_first(rows)
     sample = params.outcomes.sample
-    most = find_chance({CONFIDENCES[0]: 0.5}, subject.doubt, sample)
-    found: list[dict[str, Any]] = []
-    for batch in rows.read(ANSWERED, end, drawing.differs, 1.0 if drawing.differs else most):
-        found += batch.to_pylist()
+    most = 1.0 if drawing.differs else _find_chance(0.5, subject.doubt, sample)
+    batches = rows.read(ANSWERED, end, drawing.differs, most)
+    found = [row for batch in batches for row in batch.to_pylist()]
     known = [row for row in found if row["inputs"] is not None]
     given = [json.loads(row["inputs"]) for row in known]
     splits = find_splits(subject.champion.task, params, given)
@@ -130,17 +127,20 @@ def draw_rows(
             drawn.append(line | {label: "", "drawn": kind, "probability": chance})
     digest = _digest(json.dumps(sorted((row["request_id"], row["row"]) for row in drawn)))
     drawn.sort(key=lambda row: _digest(f"{digest} {row['request_id']} {row['row']}"))
-    kinds = Counter(row["drawn"] for row in drawn)
-    told = ", ".join(f"{size:,} {kind}" for kind, size in sorted(kinds.items()))
-    lines = [
-        f"{len(drawn):,} rows to label" + (f": {told}" if told else ""),
-        f"answered from {start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d} (UTC)",
-    ]
+    sheet = pd.DataFrame([row | {"sheet": digest} for row in drawn])
+    days = f"{start:%Y-%m-%d} to {end - timedelta(days=1):%Y-%m-%d}"
+    lines = [_describe_kinds(drawn), f"answered from {days} (UTC)"]
     if not drawn:
         lines.append("what is answered today can be drawn tomorrow")
     if len(found) > len(known):
         lines.append(f"{len(found) - len(known):,} are left out: the log lacks their inputs")
-    return pd.DataFrame([row | {"sheet": digest} for row in drawn]), lines
+    return sheet, lines
+
+
+def _describe_kinds(drawn: list[dict[str, Any]]) -> str:
+    kinds = Counter(row["drawn"] for row in drawn)
+    told = ", ".join(f"{size:,} {kind}" for kind, size in sorted(kinds.items()))
+    return f"{len(drawn):,} rows to label" + (f": {told}" if told else "")
 
 
 def refuse_sheet(path: Path) -> None:
@@ -157,16 +157,11 @@ def write_sheet(table: "pd.DataFrame", path: Path) -> None:
         if path.suffix == ".parquet":
             table.to_parquet(aside, index=False)
             return
-        text = io.StringIO(newline="")
-        writer = csv.writer(text)
-        writer.writerow(table.columns)
-        kept = ("request_id", "row", "probability")
-        for row in table.to_dict("records"):
-            writer.writerow(
-                f"'{value}" if name not in kept and str(value).startswith(FORMULA) else value
-                for name, value in row.items()
-            )
-        aside.write_text(text.getvalue(), encoding="utf-8-sig", newline="")
+        safe = table.copy()
+        for name in table.columns.drop(["request_id", "row", "probability"]):
+            is_formula = table[name].astype(str).str.startswith(FORMULA)
+            safe[name] = table[name].mask(is_formula, "'" + table[name].astype(str))
+        safe.to_csv(aside, index=False, encoding="utf-8-sig")
 
 
 def _digest(text: str) -> str:

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError, ParamsError
 from plumbline.contract.params import Params
@@ -20,6 +20,9 @@ from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes import check, closing, drawing
 from plumbline_outcomes.joining import JoinedRows
 from plumbline_outcomes.live_score import MIN_WHOLE
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MAX_EARLY = 0.01  # of the labels may be older than their answers
 FILES = "outcomes-"
@@ -60,12 +63,10 @@ def export_rows(
     """
     data = params.model_dump(mode="json").get("data", {})
     _refuse_leaks(data)
-    folder = RequestFolder(log)
-    closed = closing.list_closed(subject.history, folder.digest)
-    entries = {day: entry.number for day, entry in closed.items()}
+    folder, goal = RequestFolder(log), RequestFolder(target)
     opened = check.open_given(subject, folder, outcomes, label)
     joined = JoinedRows(subject, folder, opened, now, by_version=False)
-    if joined.kind == "value":
+    if joined.kind != closing.LABEL:
         raise DataError(f"{outcomes}: reactions (value) say whether an answer was liked, not what "
                         "was right; training needs a column of labels")  # fmt: skip
     joined.refuse_strangers()
@@ -74,39 +75,24 @@ def export_rows(
     batches = joined.rows.read(LABELLED, MIN_WHOLE, half, least, half, least)
     found = [row for batch in batches for row in batch.to_pylist()]
     _refuse_early(found)
+    present = _read_files(goal)
+    samples = _list_samples(present)
+    entries = closing.list_closed(subject.history, folder.digest)
+    numbers = {day: entry.number for day, entry in entries.items()}
     inputs = [json.loads(row["inputs"] or "{}") for row in found]
-    split, names = data.get("split", {}), subject.columns  # what files call inputs and labels
-    others = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
+    splits = drawing.find_splits(subject.champion.task, params, inputs)
     counts: Counter[str] = Counter()
     files: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
-    splits = drawing.find_splits(subject.champion.task, params, inputs)
-    samples = _read_samples(RequestFolder(target))
-    for row, given, place in zip(found, inputs, splits, strict=True):
-        known = samples.get((row["request_id"], row["row"])) if row["counts"] else None
-        is_uniform = row["is_whole"] or row["is_drawn"] or known is not None
-        if not (row["counts"] or trust):
-            counts["by a model, or by people who saw its answer (--trust takes them)"] += 1
-        elif subject.plan and not subject.end and row["at"] >= subject.plan.begin:
-            counts["of an open trial: they wait for its end"] += 1
-        elif not given:
-            counts["without inputs in the log (--redact)"] += 1
-        elif not is_uniform and place in drawing.HELD_OUT:
-            counts["chosen, of a text that belongs to validation or test"] += 1
-        else:
-            start = UNIFORM if is_uniform else CHOSEN
-            counts[start] += 1
+    for row, given, split in zip(found, inputs, splits, strict=True):
+        known = samples.get((row["request_id"], row["row"]), {}) if row["counts"] else {}
+        row |= {"inputs": given, "split": split, "known": known, "entry": numbers.get(row["day"])}
+        place = _find_place(row, subject, trust)
+        counts[place] += 1
+        if place in (UNIFORM, CHOSEN):
             counts[NEW] += row["truth"] in new_classes
-            if split.get("column"):
-                others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
-            own = {names.get(name, name): value for name, value in given.items()}
-            own[names.get(LABEL, LABEL)] = row["truth"]
-            origin = _describe_origin(row, subject, params, place)
-            origin["entry"] = entries.get(row["day"])
-            groups: dict[str, Any] = json.loads(row["slices"] or "{}")
-            written = others | groups | origin | (known or {}) | own
-            files[f"{start}{row['day']}{SUFFIX}"].append(written)
+            files[f"{place}{row['day']}{SUFFIX}"].append(_build_row(row, subject, params, data))
     told = set(joined.rows.query(TOLD).itertuples(index=False, name=None))
-    _merge(RequestFolder(target), files, told)
+    _write_files(goal, present, files, told)
     return dict(counts)
 
 
@@ -145,71 +131,91 @@ def _refuse_early(found: list[dict[str, Any]]) -> None:
         )
 
 
-def _describe_origin(
-    row: Mapping[str, Any], subject: check.Subject, params: Params, place: str | None
+def _find_place(row: Mapping[str, Any], subject: check.Subject, trust: bool) -> str:
+    """Find how the name of a row's file begins, or why its label is left out."""
+    plan = subject.plan
+    if not (row["counts"] or trust):
+        return "by a model, or by people who saw its answer (--trust takes them)"
+    if plan and not plan.ended and row["at"] >= plan.begin:
+        return "of an open trial: they wait for its end"
+    if not row["inputs"]:
+        return "without inputs in the log (--redact)"
+    if row["is_whole"] or row["is_drawn"] or row["known"]:
+        return UNIFORM
+    if row["split"] in drawing.HELD_OUT:
+        return "chosen, of a text that belongs to validation or test"
+    return CHOSEN
+
+
+def _build_row(
+    row: Mapping[str, Any], subject: check.Subject, params: Params, data: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Where a training row is from; `place` is the split of its text."""
-    kind, chance = drawing.find_kind(row, place, subject.doubt, params.outcomes.sample)
+    """Build a training row, with where it is from; `data` are the params of that name."""
+    split, names = data.get("split", {}), subject.columns  # what files call inputs and labels
+    others = dict.fromkeys(data.get("columns", {}).get("metadata", []), "")
+    if split.get("column"):
+        others[split["column"]] = row["at"].isoformat() if split["by"] == "time" else ""
+    kind, chance = drawing.find_kind(row, row["split"], subject.doubt, params.outcomes.sample)
     if row["is_whole"]:
         kind, chance = "all", 1.0
-    return {
-        "request_id": row["request_id"],
-        "row": row["row"],
-        "bundle": row["bundle"],
+    origin = {name: row[name] for name in ("request_id", "row", "bundle", "source", "entry")}
+    origin |= {
         "answered_at": row["at"].isoformat(),
         "labelled_at": row["labelled_at"] and row["labelled_at"].isoformat(),
-        "source": row["source"],
         "drawn": kind or "volunteered",
         "probability": chance if kind else None,
     }
+    own = {names.get(name, name): value for name, value in row["inputs"].items()}
+    own[names.get(LABEL, LABEL)] = row["truth"]
+    groups: dict[str, Any] = json.loads(row["slices"] or "{}")
+    known: dict[str, Any] = row["known"]
+    return others | groups | origin | known | own
 
 
-def _list_files(folder: RequestFolder) -> list[str]:
-    try:
-        return folder.list_names(FILES)
-    except OSError as error:
-        if not isinstance(error.__context__, FileNotFoundError):
-            raise
-        return []  # nobody wrote there yet
-
-
-def _read_samples(folder: RequestFolder) -> dict[tuple[str, int], dict[str, Any]]:
-    """Read which rows are there by chance, and how: a later sheet of a few takes none out."""
+def _read_files(folder: RequestFolder) -> "dict[str, pd.DataFrame]":
+    """Read the files of training rows that are there, by name."""
     import pandas as pd
 
-    samples = {}
-    for name in _list_files(folder):
-        if name.startswith(UNIFORM):
+    files = {}
+    try:
+        for name in folder.list_names(FILES):
             with folder.open(name) as file:
-                rows = pd.read_parquet(file, columns=[*KEYS, *CHANCE])
-            for row in rows.to_dict("records"):
+                files[name] = pd.read_parquet(file)
+    except OSError as error:
+        if not isinstance(error.__context__, FileNotFoundError):
+            raise  # else nobody wrote there yet
+    return files
+
+
+def _list_samples(files: "Mapping[str, pd.DataFrame]") -> dict[tuple[str, int], dict[str, Any]]:
+    """List which rows are there by chance, and how: a later sheet of a few takes none out."""
+    samples = {}
+    for name, rows in files.items():
+        if name.startswith(UNIFORM):
+            for row in rows[[*KEYS, *CHANCE]].to_dict("records"):
                 samples[row["request_id"], row["row"]] = {key: row[key] for key in CHANCE}
     return samples
 
 
-def _merge(
+def _write_files(
     folder: RequestFolder,
+    present: "Mapping[str, pd.DataFrame]",
     files: Mapping[str, list[dict[str, Any]]],
     told: set[tuple[str, int]],
 ) -> None:
     """Write the rows of each file in place of those that `told` names; what is empty is deleted."""
     import pandas as pd
 
-    present = _list_files(folder)
     for name in sorted({*present, *files}):
-        parts = [pd.DataFrame(files.get(name, []))]
-        if name in present:
-            with folder.open(name) as file:
-                old = pd.read_parquet(file)
-            keys = old[KEYS].itertuples(index=False, name=None)
-            kept = old[[key not in told for key in keys]]
-            if len(kept) == len(old) and name not in files:
-                continue
-            parts.insert(0, kept)
-        rows = pd.concat(parts, ignore_index=True)
-        if rows.empty:
+        old = present.get(name, pd.DataFrame(columns=KEYS))
+        kept = old[[key not in told for key in old[KEYS].itertuples(index=False, name=None)]]
+        if len(kept) == len(old) and name not in files:
+            continue
+        parts = [part for part in (kept, pd.DataFrame(files.get(name, []))) if len(part)]
+        if not parts:
             folder.delete(name)
             continue
+        rows = pd.concat(parts, ignore_index=True).sort_values(["answered_at", *KEYS])
         content = io.BytesIO()
-        rows.sort_values(["answered_at", *KEYS]).to_parquet(content, index=False)
+        rows.to_parquet(content, index=False)
         folder.write(partial(str, name), content.getvalue())

@@ -43,20 +43,19 @@ def read_claim(
     return share, compute_proportion_interval(round(share * num_rows), num_rows, confidence).low
 
 
-def mark_deciding(rows: "pd.DataFrame", params: Params) -> "pd.DataFrame":
+def mark_deciding(rows: "pd.DataFrame", sample: float, min_coverage: float) -> "pd.DataFrame":
     """The answered rows of one version, with `labelled`, `decides` and `whole`.
 
     All rows of a day decide where enough of them are labelled (`whole`), else those that were drawn
     when they were answered: nobody can choose these afterwards. A day of few rows is never whole:
     somebody may have labelled its one error.
     """
-    limits = params.outcomes
     rows = rows[rows["answered"]]
     rows["labelled"] = rows["score"].notna() & rows["counts"]
     days = rows.groupby("day")["labelled"]
-    rows["whole"] = days.transform("mean") >= limits.min_coverage
+    rows["whole"] = days.transform("mean") >= min_coverage
     rows["whole"] &= days.transform("size") >= MIN_WHOLE
-    rows["decides"] = rows["whole"] | (rows["draw"] < limits.sample / 2)
+    rows["decides"] = rows["whole"] | (rows["draw"] < sample / 2)
     return rows
 
 
@@ -67,39 +66,34 @@ def measure(rows: "pd.DataFrame", params: Params) -> dict[str, Any]:
     """
     deciding = rows[rows["decides"]]
     labelled = deciding[deciding["labelled"]]
-    units = labelled.groupby("id", sort=False)["score"].mean()
     right, num_open = float(labelled["score"].sum()), len(deciding) - len(labelled)
     total = max(1, len(deciding))
-    low, high = compute_interval_of(units, 1 - params.evaluation.confidence)
     return {
         "version": str(rows["version"].iloc[-1]),
         "answered": len(rows),
         "deciding": len(deciding),
         "labelled": len(labelled),
-        "requests": len(units),
         "whole": bool(len(deciding) and deciding["whole"].all()),
         "coverage": _measure_coverage(rows),
-        "mean": compute_mean(units),
-        "low": low,
-        "high": high,
         "bounds": [right / total, (right + num_open) / total],
-    }
+    } | measure_right(labelled, 1 - params.evaluation.confidence)
 
 
-def compute_mean(scores: "pd.Series") -> float | None:
-    """The mean of scores; None without any."""
-    return None if scores.empty else float(scores.mean())
+def measure_right(labelled: "pd.DataFrame", level: float) -> dict[str, Any]:
+    """How right labelled rows are: each request weighs the same; the interval holds at every look.
+
+    The mean is None without rows.
+    """
+    units = labelled.groupby("id", sort=False)["score"].mean()
+    low, high = compute_interval(count_values(units), level)
+    mean = None if units.empty else float(units.mean())
+    return {"requests": len(units), "mean": mean, "low": low, "high": high}
 
 
-def count_values(values: "pd.Series") -> dict[str, int]:
-    """Count how often each value came, for the journal."""
-    found: Any = values.round(PLACES).astype(str).value_counts().sort_index().to_dict()
-    return dict(found)
-
-
-def compute_interval_of(units: "pd.Series", level: float) -> tuple[float, float]:
-    """The interval of the mean of scores from 0 to 1, valid at every look."""
-    return compute_interval(Counter(units.round(PLACES).tolist()), level)
+def count_values(values: "pd.Series") -> dict[float, int]:
+    """Count how often each value came, for journal and tests."""
+    counts = Counter(values.dropna().astype(float).round(PLACES).tolist())
+    return dict(sorted(counts.items()))
 
 
 def has_alarm(rows: "pd.DataFrame", limit: float) -> bool:
@@ -154,11 +148,9 @@ def list_slices(rows: "pd.DataFrame", params: Params) -> list[dict[str, Any]]:
     level = (1 - params.evaluation.confidence) / max(1, len(large))
     slices = []
     for name, places in large.items():
-        units = labelled.iloc[places].groupby("id")["score"].mean()
-        low, high = compute_interval_of(units, level)
-        found = {"name": name, "rows": len(places), "mean": float(units.mean())}
-        slices.append(found | {"low": low, "high": high})
-    return sorted(slices, key=lambda one: float(str(one["mean"])))
+        found = measure_right(labelled.iloc[places], level)
+        slices.append({"name": name, "rows": len(places)} | found)
+    return sorted(slices, key=lambda one: float(one["mean"]))
 
 
 def describe_gap(slices: Sequence[Mapping[str, Any]], params: Params) -> str:
@@ -188,16 +180,15 @@ def group_places(slices: "pd.Series", min_rows: int) -> dict[str, list[int]]:
 
 def list_coverage(rows: "pd.DataFrame") -> list[dict[str, Any]]:
     """List the labelled share of rows, and their score, by day, tenth of confidence and answer."""
+    scored = rows.assign(score=rows["score"].where(rows["labelled"]))
     tenths = (rows["confidence"] * 10).clip(0, 9).dropna().astype(int) / 10
-    parts = []
+    parts: list[Any] = []
     for by, keys in (("day", rows["day"]), ("confidence", tenths), ("answer", rows["answer"])):
-        groups: Any = rows.loc[keys.index, ["labelled", "score"]].groupby(keys)
-        if by == "answer" and len(groups) > MAX_GROUPS:
-            continue
-        for name, group in groups:
-            scores = group.loc[group["labelled"], "score"]
-            found = {"by": by, "name": str(name), "rows": len(group), "labelled": len(scores)}
-            parts.append(found | {"score": compute_mean(scores)})
+        groups = scored.groupby(keys.rename("name"))["score"]
+        found = groups.agg(rows="size", labelled="count", score="mean").reset_index()
+        if by == "day" or len(found) <= MAX_GROUPS:
+            shown = found.assign(by=by, name=found["name"].astype(str)).astype(object)
+            parts += shown.where(shown.notna(), None).to_dict("records")
     return parts
 
 
@@ -212,29 +203,16 @@ def measure_delay(rows: "pd.DataFrame") -> dict[str, float] | None:
     days = waits.dropna().dt.total_seconds() / 86_400
     if days.empty:
         return None
-    return {
-        "median": float(days.median()),
-        "most": float(days.quantile(0.9)),
-        "before": float((days < 0).mean()),
-    }
+    median, most = days.quantile([0.5, 0.9])
+    return {"median": float(median), "most": float(most), "before": float((days < 0).mean())}
 
 
-def describe_volunteered(rows: "pd.DataFrame") -> dict[str, Any] | None:
-    """The labels that decide nothing: who was labelled is not who was drawn. None for none."""
-    from plumbline.drift.statistical_tests import compare_numbers
-
+def measure_volunteered(rows: "pd.DataFrame") -> dict[str, Any] | None:
+    """Measure the labels that decide nothing, as nobody drew their rows; None for none."""
     others = rows[rows["score"].notna() & ~(rows["decides"] & rows["counts"])]
     if others.empty:
         return None
-    every, own = rows["confidence"].to_numpy(float), others["confidence"].to_numpy(float)
-    test = compare_numbers("confidence", "values", every, own)
-    return {
-        "rows": len(others),
-        "score": float(others["score"].mean()),
-        "uncounted": int((~others["counts"]).sum()),
-        "p_value": test.p_value,
-        "told": test.told,
-    }
+    return {"rows": len(others), "score": float(others["score"].mean())}
 
 
 def _measure_coverage(rows: "pd.DataFrame") -> float | None:
@@ -242,12 +220,11 @@ def _measure_coverage(rows: "pd.DataFrame") -> float | None:
 
     So days that were labelled as a whole do not hide those of which the drawn rows were not.
     """
-    days = rows.groupby("day")["decides"].agg(["sum", "size"])
-    days["labelled"] = (rows["decides"] & rows["labelled"]).groupby(rows["day"]).sum()
-    days = days[days["sum"] > 0]
-    if days.empty:
+    labelled = rows[rows["decides"]].groupby("day")["labelled"].mean()
+    if labelled.empty:
         return None
-    return float((days["labelled"] / days["sum"] * days["size"]).sum() / days["size"].sum())
+    sizes = rows["day"].value_counts()[labelled.index]
+    return float((labelled * sizes).sum() / sizes.sum())
 
 
 def _describe_share(score: Mapping[str, Any]) -> str:

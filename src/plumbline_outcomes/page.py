@@ -9,8 +9,6 @@ from plumbline.reporting import html
 
 NUM_SHOWN = 3  # groups on the terminal
 EARLY = 0.01  # share of labels before their answers: a clock is wrong, or labels leak
-SURE = 0.001
-SOUND = 0.9  # of the rows of an hour, on which both versions of a trial are asked
 NOT_JOINED = {
     "unknown": "of no request in the log",
     "older": "older than the log (`--limit log_days` keeps it longer)",
@@ -67,9 +65,6 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _describe_trial(trial: Mapping[str, Any]) -> Iterator[str]:
     yield "; ".join(filter(None, (trial["told"], trial.get("why"), trial.get("end"))))
-    share, hour, least = trial.get("paired") or (1.0, 0, 1.0)
-    if least < SOUND:
-        yield f"  both were asked {share:.0%} of its rows, and {least:.0%} from {hour}:00 (UTC) on"
     if trial.get("as_answered") is not None:
         yield (
             f"  {trial['as_answered']:+.3f} by who answered in the end, which decides nothing: "
@@ -91,8 +86,6 @@ def _describe_labels(report: Mapping[str, Any]) -> Iterator[str]:
             f"labels that decide nothing, as nobody drew their rows: {others['rows']:,}, "
             f"{others['score']:.3f} right"
         )
-        if others["p_value"] < SURE:
-            yield f"these were chosen: their confidence differs from all rows' ({others['told']})"
     worst = [
         f"{one['name']} {one['mean']:.3f} ({one['low']:.3f} to {one['high']:.3f})"
         for one in report["slices"][:NUM_SHOWN]

@@ -4,15 +4,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.answers import is_other_decision
-from plumbline.contract.errors import AbsentVersionError, DataError, ParamsError, RegistryError
+from plumbline.contract.errors import AbsentVersionError, ParamsError, RegistryError
 from plumbline.contract.params import Params
-from plumbline.contract.task import Field
 from plumbline.registry.alerts import send_alert
 from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Action, Decision, Entry
@@ -24,21 +23,25 @@ from plumbline.statistics import betting
 from plumbline.statistics.power import spend_level
 from plumbline_outcomes.request_rows import read_outputs, read_requests
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from plumbline_outcomes.check import Subject
+
 LEVEL = 0.025  # chance that one version without a gain wins, of all planned against one champion
 UNKNOWN = 0.1  # the share of rows that differ, where the log has no pair yet
 WAITS_S = 60  # a row, for its file in the log
-MAX_AHEAD_S = 2 * 3600  # a plan that begins later than this would only keep others waiting
 PAIRS = """
 SELECT a.outputs AS own, b.outputs AS other
 FROM rows AS a JOIN rows AS b USING (request_id, "row", "at") WHERE a.bundle = ? AND b.bundle = ?
 """
-OWN = ("version", "bundle", "number", "begin")  # of a plan, which its entry says itself
+OWN = ("version", "bundle", "number", "begin", "ended")  # of a plan, which entries say themselves
 Question = tuple[float, betting.Counts]  # a limit, and what comes where a gain is above it
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What was settled before the first row, as the journal has it."""
+    """What was settled before the first row, as the journal has it, and how the trial ended."""
 
     version: str
     bundle: str
@@ -61,32 +64,38 @@ class Plan:
     unit_days: int = 0  # of a key, from its first request
     number: int = 0  # of the entry
     begin: datetime = datetime.max
+    ended: str = ""  # how, and where the journal says so; "" while it is open
+
+    @property
+    def is_split(self) -> bool:
+        """Whether each key has the answers of one version."""
+        return self.kind == "split"
 
     @property
     def end(self) -> datetime:
         """After it no request counts."""
         return self.begin + timedelta(days=self.days)
 
-    @property
-    def limit(self) -> float:
-        """The gain that has to be exceeded."""
-        return self.margin if self.policy == "better" else -self.margin
+    def select(self, rows: "pd.DataFrame") -> "pd.DataFrame":
+        """Select the answers to requests in its days."""
+        return rows[(rows["at"] > self.begin) & (rows["at"] <= self.end)]
 
     @property
     def questions(self) -> tuple[Question, Question]:
         """What a gain has to exceed, and a loss (of negated values), with what is planned there."""
-        gain, loss = self.limit, -min(self.limit, 0.0)
+        gain = self.margin if self.policy == "better" else -self.margin
+        loss = -min(gain, 0.0)
         return (gain, self._expect(gain + self.worth)), (loss, self._expect(loss + self.worth))
 
     @property
     def span(self) -> betting.Span:
         """The smallest value and the largest."""
-        end = max(self.rate, 1 - self.rate) / self.share if self.kind == "split" else 1.0
+        end = max(self.rate, 1 - self.rate) / self.share if self.is_split else 1.0
         return -end, end
 
     def _expect(self, gain: float) -> betting.Counts:
         """How likely each value is at this gain: of a key that reacts or not, or of a row."""
-        if self.kind == "split":
+        if self.is_split:
             rate, share = self.rate, self.share
             chance = min(rate + gain, 1.0)
             return {
@@ -100,31 +109,22 @@ class Plan:
 
 
 def measure_difference(
-    folder: RequestFolder,
-    model: str,
-    bundles: tuple[str, str],
-    fields: Sequence[Field],
-    now: datetime,
+    subject: "Subject", bundle: str, folder: RequestFolder, now: datetime
 ) -> tuple[float, int, float]:
-    """Measure on which share of the rows that both answered they differ, and count these rows.
+    """Measure on which share of the rows a bundle and the champion differ, and count these rows.
 
     No label is needed. Where there is no such row yet, the share is UNKNOWN. The third are the
     seconds that a server's clock is ahead: what it has answered by `now` is earlier than a plan.
-    DataError where these are more than MAX_AHEAD_S.
     """
-    stored, _ = read_requests(folder, model, None, now)
+    own, fields = subject.champion, subject.signature.outputs
+    stored, _ = read_requests(folder, own.name, None, now)
     found = [
         is_other_decision(read_outputs(pair["own"], fields), read_outputs(pair["other"], fields))
-        for batch in stored.read(PAIRS, *bundles)
+        for batch in stored.read(PAIRS, bundle, own.bundle)
         for pair in batch.to_pylist()
     ]
     (last,) = stored.query('SELECT max(epoch("at")) AS last FROM rows')["last"]
     ahead = last - now.timestamp()
-    if ahead > MAX_AHEAD_S:
-        raise DataError(
-            f"{folder.shown}: a row is from {ahead / 3600:,.0f} hours after now; set the clock of "
-            "its server right, and move the file with that row out of the folder"
-        )
     share = fmean(found) if found else UNKNOWN
     return share, len(found), ahead + WAITS_S if ahead > 0 else 0.0
 
@@ -157,9 +157,8 @@ def begin_trial(
                 "compare that with"
             )
         refuse_unfit(name, version, bundle, desk.entries)
-        trials = [read_plan(entry) for entry in desk.entries if entry.action == "trial"]
-        if trials and not find_end(trials[-1], desk.entries):
-            last = trials[-1]
+        last = find_trial(desk.entries)
+        if last and not last.ended:
             asked = (bundle, worth, days, others.get("kind", last.kind))
             if (last.bundle, last.worth, last.days, last.kind) == asked:
                 return last
@@ -167,14 +166,7 @@ def begin_trial(
                 f"{name}: trial {last.number} of version {last.version} (worth {last.worth}, "
                 f"{last.days} days) is open until {last.end:%Y-%m-%d}; a plan does not change"
             )
-        spent = [plan.level for plan in trials if plan.champion == champion]
-        planned = params.outcomes.planned_trials
-        level = min(spend_level(len(spent) + 1, planned, LEVEL), LEVEL - sum(spent))
-        if level <= 0:
-            raise ParamsError(
-                f"{name}: {len(spent)} trials against this champion have used the level of all "
-                f"{planned} that outcomes.planned_trials allows; the next champion has its own"
-            )
+        level = _find_level(desk.entries, champion, params.outcomes.planned_trials)
         plan = Plan(
             version, bundle, champion, rules.champion.policy, rules.champion.margin, worth, days,
             level, differ, params.outcomes.min_coverage, params.outcomes.sample,
@@ -185,6 +177,19 @@ def begin_trial(
         digest = hashlib.sha256(text.encode()).hexdigest()
         told = f"version {version} has to be {plan.policy} {text}"
         return read_plan(desk.note(Decision(name, "trial", version, "", bundle, digest, told)))
+
+
+def _find_level(entries: Sequence[Entry], champion: str, num_planned: int) -> float:
+    """The level of the next trial against a champion; ParamsError where none is left."""
+    plans = [read_plan(entry) for entry in entries if entry.action == "trial"]
+    spent = [plan.level for plan in plans if plan.champion == champion]
+    level = min(spend_level(len(spent) + 1, num_planned, LEVEL), LEVEL - sum(spent))
+    if level <= 0:
+        raise ParamsError(
+            f"{entries[0].model}: {len(spent)} trials against this champion have used the level of "
+            f"all {num_planned} that outcomes.planned_trials allows; the next champion has its own"
+        )
+    return level
 
 
 def find_rate(entries: Sequence[Entry], bundle: str) -> float:
@@ -202,12 +207,13 @@ def read_plan(entry: Entry) -> Plan:
     return Plan(entry.version, entry.bundle, **facts, number=entry.number, begin=begin)
 
 
-def find_trial(entries: Sequence[Entry]) -> tuple[Plan | None, str]:
-    """Find the last trial in the entries of a model, and how it ended; "" while it is open."""
-    plans = [read_plan(entry) for entry in entries if entry.action == "trial"]
-    if not plans:
-        return None, ""
-    return plans[-1], find_end(plans[-1], entries)
+def find_trial(entries: Sequence[Entry]) -> Plan | None:
+    """Find the last trial in the entries of a model."""
+    for entry in reversed(entries):
+        if entry.action == "trial":
+            plan = read_plan(entry)
+            return replace(plan, ended=find_end(plan, entries))
+    return None
 
 
 def find_end(plan: Plan, entries: Sequence[Entry]) -> str:
@@ -231,26 +237,27 @@ def find_end(plan: Plan, entries: Sequence[Entry]) -> str:
     return "" if is_same else "void, the version has another bundle"
 
 
-def record(name: str, plan: Plan, found: Mapping[str, Any]) -> str:
+def end_trial(name: str, plan: Plan, found: Mapping[str, Any], *, is_whole: bool = True) -> str:
     """Write how a trial ended, once; returns that, "" while it is open.
 
+    `is_whole`: no day stays open, which would count.
     A version that is worse is returned as a bad canary is: no server and no `promote` takes it.
     """
-    verdict = found["verdict"]
-    if verdict not in (*WON, "worse") and not found["is_over"]:
+    is_worse = found["verdict"] == "worse"
+    if not (is_worse or found["verdict"] in WON or (found["is_over"] and is_whole)):
         return ""
     with open_desk(name) as desk:
         known = find_end(plan, desk.entries)
         if known:
             return known
-        facts = {"trial": plan.number, "verdict": verdict, "kind": plan.kind}
+        facts = {"trial": plan.number, "verdict": found["verdict"], "kind": plan.kind}
         facts |= {key: found[key] for key in ("requests", "differs", "labelled")}
         text = json.dumps(facts)
         digest = hashlib.sha256(text.encode()).hexdigest()
-        action: Action = "return" if verdict == "worse" else "outcomes"
-        told = found["told"] if verdict == "worse" else f"{found['told']} {text}"
+        told = found["told"] if is_worse else f"{found['told']} {text}"
+        action: Action = "return" if is_worse else "outcomes"
         entry = desk.note(Decision(name, action, plan.version, "", plan.bundle, digest, told))
         end = find_end(plan, desk.entries)
-    if action == "return":
+    if is_worse:
         send_alert(entry, "returned")
     return end

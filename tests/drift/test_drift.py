@@ -13,6 +13,7 @@ from plumbline.contract.errors import ParamsError
 from plumbline.contract.params import Drift, Retrain
 from plumbline.drift import check, decision, statistical_tests
 from plumbline.drift.decision import DriftOutcome
+from plumbline.drift.training_request import find_limit_reached
 from plumbline.drift.window import RowWindow
 from plumbline.registry.journal import Entry
 from plumbline.registry.reader.addresses import parse_address
@@ -164,9 +165,6 @@ def look(seen: bool, version: str = "1", action: str = "drift", hours_ago: float
     )  # type: ignore[arg-type]
 
 
-ASKED = {"action": "retrain", "seen": True}
-
-
 @pytest.mark.parametrize(
     ("history", "expected", "said"),
     [
@@ -175,27 +173,20 @@ ASKED = {"action": "retrain", "seen": True}
         ([look(True), look(False), look(True)], "drift", "2 of the last 3"),
         ([look(True), look(False), look(False), look(True)], "watch", "1 of the last 3"),
         ([look(True, "2"), look(True)], "watch", "1 of the last 1"),  # another champion's window
-        ([look(**ASKED, hours_ago=3), look(True), look(True)], "watch", "1 times within a day"),
-        ([look(**ASKED, hours_ago=25), look(True), look(True)], "drift", "2 of the last 2"),
-        (  # a clock was ahead, and the journal keeps its date
-            [
-                look(**ASKED, hours_ago=-9000),
-                look(True, hours_ago=-9000),
-                look(True, hours_ago=-9000),
-            ],
-            "watch",
-            "1 times within a day",
-        ),
     ],
 )
-def test_one_window_asks_for_nothing_and_training_is_asked_for_seldom(
-    history: list[Entry], expected: str, said: str
-) -> None:
-    found = decision.judge_over_time(
-        DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG, LIMITS, NOW
-    )
+def test_one_window_asks_for_nothing(history: list[Entry], expected: str, said: str) -> None:
+    found = decision.judge_over_time(DriftOutcome("drift", "1 of 9 tests"), history, "1", LOG)
     assert found.verdict == expected
     assert said in found.reason
+
+
+# The last one by a clock that was ahead, whose date the journal keeps.
+@pytest.mark.parametrize(("hours_ago", "is_reached"), [(3, True), (25, False), (-9000, True)])
+def test_training_is_asked_for_seldom(hours_ago: float, is_reached: bool) -> None:
+    history = [look(True, action="retrain", hours_ago=hours_ago), look(True), look(True)]
+    limit = find_limit_reached(history, LIMITS, NOW)
+    assert ("1 times within a day" in limit) == is_reached
 
 
 FOUND = DriftOutcome("drift", "1 of 9 tests show drift: input.x (values)")
@@ -231,16 +222,14 @@ def test_windows_of_other_sources_do_not_count() -> None:
     stable = DriftOutcome("stable", "none of 9 tests shows drift")
     of_file = replace(look(False), reason=decision.describe_check(stable, None, NOW))
     history = [record(3), of_file, of_file, of_file, record(1)]
-    found = decision.judge_over_time(FOUND, history, "1", LOG, LIMITS, NOW)
+    found = decision.judge_over_time(FOUND, history, "1", LOG)
     assert "2 of the last 2 windows drifted" in found.reason
 
 
 def test_a_window_that_is_stable_again_ends_it() -> None:
     history = [look(True), look(True), look(False)]
     assert (
-        decision.judge_over_time(
-            DriftOutcome("stable", "0 of 9 tests"), history, "1", LOG, LIMITS, NOW
-        ).verdict
+        decision.judge_over_time(DriftOutcome("stable", "0 of 9 tests"), history, "1", LOG).verdict
         == "stable"
     )
 

@@ -190,7 +190,7 @@ def test_labels_that_are_no_truths_are_left_out_or_refused(world: World) -> None
     world.write_log()
     bare = pd.concat([pd.DataFrame({"request_id": ["bare"], "label": ["a"]}), sheet])
     assert "1 labels left out: without inputs in the log (--redact)" in export(world, bare)[1]
-    world.trial = (SimpleNamespace(begin=NOON + DAY), "")
+    world.plan = SimpleNamespace(begin=NOON + DAY, ended="")
     rows, told = export(world, sheet)
     assert set(rows["answered_at"].str[:10]) == {"2026-03-10"}
     assert "of an open trial" in told

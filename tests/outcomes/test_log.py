@@ -21,7 +21,7 @@ from plumbline.registry.reader.verified_cache import VerifiedModelCache
 from plumbline.serving.exchange import Exchange
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline_outcomes import check
-from plumbline_outcomes.pairs import count_shares, has_other_share
+from plumbline_outcomes.keys import count_shares, has_other_share
 from plumbline_outcomes.trial import Plan
 
 KEYED = ("--key-header", "x-user-id")
@@ -144,7 +144,7 @@ def test_a_user_keeps_a_version_on_each_server_and_worker(lines: Lines, tmp_path
     rows = pd.concat(map(pd.read_parquet, tmp_path.iterdir())).rename(columns={"request_id": "id"})
     sides = rows[rows["assigned"].notna()].groupby("key")["assigned"]
     assert sides.nunique().tolist() == [1] * 60
-    assert not has_other_share(count_shares(rows, plan))
+    assert not has_other_share(count_shares(plan.select(rows)))
     assert {user for user, version in first.items() if version == "3"} < {
         user for user, version in later.items() if version == "3"
     }

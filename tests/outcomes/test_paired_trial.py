@@ -13,6 +13,7 @@ import pytest
 from tests.support.outcomes import (
     CHALLENGER,
     CHAMPION,
+    NOW,
     World,
     find_bundle,
     make_params,
@@ -30,7 +31,7 @@ from plumbline.serving.exchange import Exchange
 from plumbline.serving.inference_request import InferenceRequest
 from plumbline.serving.loaded_model import Answer
 from plumbline.sources.request_folder import RequestFolder
-from plumbline_outcomes import check, closing, drawing, pairs, trial
+from plumbline_outcomes import check, closing, drawing, trial, trial_look
 from plumbline_outcomes.trial import Plan
 
 DAY = timedelta(days=1)
@@ -76,7 +77,7 @@ class Trial:
 
     def look(self, days: int = 20, **options: Any) -> dict[str, Any]:
         """What is found of the trial so many days after it began."""
-        self.world.trial = trial.find_trial(promotion.read_history("line"))
+        self.world.plan = trial.find_trial(promotion.read_history("line"))
         subject = self.world.subject
         report = self.world.look(now=self.begin + days * DAY, **options)
         assert report["trial"]["told"] in report["lines"]
@@ -137,9 +138,9 @@ def test_the_journal_alone_gives_the_e_value_again(paired: Trial) -> None:
     found = paired.look(record=True)
     for path in paired.world.log.iterdir():
         path.unlink()
-    plan, end = trial.find_trial(promotion.read_history("line"))
-    assert (plan, end, found["verdict"]) == (paired.plan, "", "open")
-    again = pairs.weigh(plan, read_days(plan))
+    plan = trial.find_trial(promotion.read_history("line"))
+    assert (plan, found["verdict"]) == (paired.plan, "open")
+    again = trial_look.weigh(plan, read_days(plan))
     assert again == {name: found[name] for name in again}
     assert again["requests"] == 650
 
@@ -172,8 +173,8 @@ def test_equal_models_win_no_more_often_than_the_level(paired: Trial) -> None:
         numbers = random.multinomial(3000, [0.05, 0.9, 0.05])
         counts = dict(zip(("-1.0", "0.0", "1.0"), numbers.tolist(), strict=True))
         day = {"rows": 3000, "differs": 300, "labelled": 300, "low": counts, "high": counts}
-        found = pairs.weigh(plan, [day])
-        ends.append((found["better_e"] >= 1 / plan.level, found["worse_e"] >= 1 / pairs.WORSE))
+        found = trial_look.weigh(plan, [day])
+        ends.append((found["better_e"] >= 1 / plan.level, found["worse_e"] >= 1 / trial_look.WORSE))
     won, lost = np.mean(ends, axis=0)
     assert won <= 0.03
     assert lost <= 0.02
@@ -228,7 +229,7 @@ def test_all_count_the_same_rows_as_different(
     wanted = drawing.Drawing(7, differs=True)
     assert len(drawing.draw_rows(subject, str(world.log), params, now, wanted)[0]) == differs
     folder = RequestFolder(str(world.log))
-    found = trial.measure_difference(folder, "line", bundles, signature.outputs, now)
+    found = trial.measure_difference(subject, bundles[0], folder, now)
     assert found[:2] == (differs, 1)
 
 
@@ -272,27 +273,10 @@ def test_what_a_server_whose_clock_is_ahead_answered_before_the_plan_is_before_i
     world, now = World(tmp_path, params, bundle=find_bundle("1")), datetime.now(UTC)
     world.answer("before", at=now + DAY / 24)
     world.write_log()
-    told = (RequestFolder(str(world.log)), "line", ("", ""), world.subject.signature.outputs)
+    told = (world.subject, "", RequestFolder(str(world.log)))
     _, _, ahead = trial.measure_difference(*told, now)
     assert begin(params, ahead=ahead).begin > now + DAY / 24
     assert trial.measure_difference(*told, now + DAY)[2] == 0.0
-    with pytest.raises(DataError, match="a row is from 13 hours after now; set the clock"):
-        trial.measure_difference(*told, now - DAY / 2)
-
-
-def test_an_hour_in_which_few_rows_have_a_pair_is_shown(paired: Trial) -> None:
-    noon = paired.begin.replace(hour=12) + DAY
-    paired.fill(10, won=1, at=paired.begin - DAY)
-    assert "both were asked" not in paired.look()["lines"]
-    paired.fill(100, won=5, at=noon)
-    paired.fill(10, at=noon.replace(hour=14))
-    assert "both were asked" not in paired.look()["lines"]
-    for number in range(10):
-        paired.world.answer(f"full{number}", at=noon.replace(hour=14))
-    found = paired.look()
-    assert found["paired"] == (115 / 125, 14, 0.5)
-    told = "both were asked 92% of its rows, and 50% from 14:00 (UTC) on"
-    assert told in found["lines"]
 
 
 def test_a_group_that_loses_keeps_a_better_one_from_winning(paired: Trial) -> None:
@@ -351,8 +335,9 @@ def test_a_trial_is_void_without_its_version_and_once_the_champion_changed(paire
     assert not [each for each in read_days(paired.plan) if each]
     assert begin(paired.world.params).level == paired.plan.level  # against another champion
     model_versions.connect_registry().delete_model_version("line", CHALLENGER)
-    end = trial.find_trial(promotion.read_history("line"))[1]
-    assert end == "void, the version is not in the registry"
+    plan = trial.find_trial(promotion.read_history("line"))
+    assert plan
+    assert plan.ended == "void, the version is not in the registry"
 
 
 def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
@@ -363,17 +348,18 @@ def test_a_trial_is_counted_by_one_log(paired: Trial, tmp_path: Path) -> None:
     other.fill(1800, won=150, lost=50)
     found = other.look(record=True)
     assert found["verdict"].startswith("cannot tell, days of another log count (journal entry")
-    assert not trial.find_trial(promotion.read_history("line"))[1]
+    assert trial.find_trial(promotion.read_history("line")) == paired.plan
     assert paired.look(record=True)["requests"] == first["requests"]
-    days = (other.world.subject.champion, pd.DataFrame({"day": []}), ["2026-01-01"], "")
+    folder = RequestFolder(str(other.world.log))
+    days = closing.ClosedDays(other.world.subject.champion, folder, closing.LABEL, ())
     with pytest.raises(DataError, match=r"days of another log count .* run it again"):
-        closing.close_days(RequestFolder(str(other.world.log)), *days, paired.plan)
+        days.close(pd.DataFrame({"day": ["2026-01-01"]}), NOW.date(), [], paired.plan)
 
 
 def test_a_trial_without_a_verdict_ends_with_its_days(paired: Trial) -> None:
     paired.fill(100, won=5, lost=5)
     assert paired.look(days=30, record=True)["verdict"] == "open"
-    assert not trial.find_trial(promotion.read_history("line"))[1]
+    assert trial.find_trial(promotion.read_history("line")) == paired.plan
     assert paired.look(days=40, record=True)["end"].startswith("open (journal entry")
     assert begin(paired.world.params).level < paired.plan.level
 
@@ -386,7 +372,7 @@ def test_all_trials_against_a_champion_share_one_level(params: Params) -> None:
         plan = begin(few)
         levels.append(plan.level)
         found = {"verdict": "open", "is_over": True, "told": "trial", "requests": 0}
-        trial.record("line", plan, found | {"differs": 0, "labelled": 0})
+        trial.end_trial("line", plan, found | {"differs": 0, "labelled": 0})
     assert sum(levels) == pytest.approx(trial.LEVEL)
     with pytest.raises(ParamsError, match="2 trials against this champion have used the level"):
         begin(few)

@@ -12,7 +12,7 @@ import pytest
 from tests.support.outcomes import World, begin_trial, find_bundle, read_entries, use_lines
 
 from plumbline.registry import journal_rules, promotion
-from plumbline_outcomes import pairs, trial
+from plumbline_outcomes import trial, trial_look
 from plumbline_outcomes.trial import Plan
 
 DAY = timedelta(days=1)
@@ -50,7 +50,7 @@ class Split:
             self.come("", "champion", 0.5, at=at, assigned=None, share=None, key=None)
 
     def look(self, days: int = 40, **options: Any) -> dict[str, Any]:
-        self.world.trial = trial.find_trial(promotion.read_history("line"))
+        self.world.plan = trial.find_trial(promotion.read_history("line"))
         return dict(self.world.look(now=self.plan.begin + days * DAY, **options)["trial"])
 
 
@@ -73,7 +73,7 @@ def test_who_gets_better_reactions_wins_by_counts_in_the_journal(split: Split) -
     facts = [journal_rules.read_facts(entry).get("pairs") for entry in read_entries("outcomes")]
     days = [day for day in facts if day]
     assert sum(day["differs"] for day in days) == 1200  # each key in one day
-    again = pairs.weigh(split.plan, days)
+    again = trial_look.weigh(split.plan, days)
     assert again == {name: found[name] for name in again}
     move = promotion.promote("line", "3", "1", "", needs_trial="split")
     assert move.reason.startswith(f"trial {split.plan.number}, version 3: better; gain +0.3")
@@ -146,5 +146,5 @@ def test_equal_versions_win_no_more_often_than_the_level(split: Split) -> None:
         for numbers in random.multinomial(100, list(equal.values()), size=28):
             low = dict(zip(map(str, equal), numbers.tolist(), strict=True))
             days.append({"rows": 100, "differs": 100, "labelled": 100, "low": low})
-        wins += pairs.weigh(plan, days)["better_e"] >= 1 / trial.LEVEL
+        wins += trial_look.weigh(plan, days)["better_e"] >= 1 / trial.LEVEL
     assert wins <= 200 * 0.035

@@ -52,7 +52,7 @@ class World:
     num_files: int = 0
     doubt: float = 0.0
     bundle: str = OWN  # of the champion
-    trial: tuple[Any, str] = (None, "")
+    plan: Any = None  # of the last trial
     history: tuple[Any, ...] = ()  # of the journal
     classes: frozenset[str] = frozenset("abc")
 
@@ -61,7 +61,7 @@ class World:
         """The champion."""
         champion = replace(CHAMPION, bundle=self.bundle)
         known = (champion, TASK.signature, {}, score_answer, self.classes, self.claim)
-        return check.Subject(*known, self.doubt, *self.trial, self.history)
+        return check.Subject(*known, self.doubt, self.plan, self.history)
 
     @property
     def log(self) -> Path:
@@ -100,8 +100,7 @@ class World:
         last = max(row["at"] for row in self.rows)
         path = self.log / f"requests-{last:%Y%m%dT%H%M%S}-{self.num_files:04}.parquet"
         pq.write_table(table, path)
-        self.rows = []
-        self.num_files += 1
+        self.rows, self.num_files = [], self.num_files + 1
         return path
 
     def look(self, **options: Any) -> dict[str, Any]:
@@ -112,9 +111,10 @@ class World:
         if self.outcomes:
             pd.DataFrame(self.outcomes).to_csv(path, index=False)
         now = options.pop("now", NOW)
-        report = check.check_outcomes(
-            self.subject, str(self.log), str(path), self.params, now, **options
-        )
+        if options.get("record"):
+            self.history = tuple(promotion.read_history("line"))
+        asked = (self.subject, str(self.log), str(path), self.params, now)
+        report = check.check_outcomes(*asked, **options)
         return report | {"lines": "\n".join(page.describe_report(report))}
 
 

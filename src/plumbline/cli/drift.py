@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from plumbline.ci.forge import find_forge
+from plumbline.ci.forge import announce_verdict, find_forge
 from plumbline.contract import layout
 from plumbline.contract.errors import ParamsError
 from plumbline.terminal.console import print_json, print_plain
@@ -66,7 +66,6 @@ def check_drift(
     """
     from plumbline.contract.loading import load_params
     from plumbline.drift import check, decision
-    from plumbline.reporting import html
 
     params = load_params(layout.PARAMS)
     if due:
@@ -76,18 +75,14 @@ def check_drift(
         raise ParamsError("expected the rows to compare: a folder, an address or a file")
     address = model or f"models:/{params.registry.model}@champion"
     outcome = check.check_drift(address, current, params, label=label, record=record)
-    message = f"{outcome.verdict}: {outcome.reason}"
     if as_json:
         page = str(layout.DRIFT_PAGE)
         print_json({"verdict": outcome.verdict, "reason": outcome.reason, "report": page})
     else:
-        print_plain(message)
+        print_plain(f"{outcome.verdict}: {outcome.reason}")
         print_plain(f"full report: {layout.DRIFT_PAGE}")
     if workflow:
-        forge = find_forge()
-        forge.set_outputs(drift=outcome.verdict)
-        forge.add_summary(f"## Drift: {outcome.verdict}\n\n{html.format_code(outcome.reason)}")
-        forge.annotate("notice", "drift", message)
+        announce_verdict("drift", outcome.verdict, outcome.reason)
         return
     raise typer.Exit(decision.EXIT_CODES[outcome.verdict])
 

@@ -12,10 +12,10 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.drift import decision, statistical_tests, window
 from plumbline.drift.decision import DriftOutcome
 from plumbline.drift.statistical_tests import LABEL
+from plumbline.drift.training_request import request_training
 from plumbline.drift.window import RowWindow
 from plumbline.process.files import write_aside, write_json
 from plumbline.registry import promotion
-from plumbline.registry.alerts import send_alert
 from plumbline.registry.reader import find_version
 from plumbline.registry.reader.verified_cache import CachedVersion, VerifiedModelCache
 from plumbline.reporting import html
@@ -89,18 +89,13 @@ def _record_outcome(
     limits: Drift,
 ) -> DriftOutcome:
     """Write this window's outcome to the journal; the outcome over all windows."""
-    name = champion.name
+    name, now = champion.name, datetime.now(UTC)
     digest = hashlib.sha256(f"{champion.bundle} {rows.digest}".encode()).hexdigest()
-    subject = (champion.version, champion.bundle, digest)
     found = decision.describe_check(outcome, log, read_at)
-    promotion.record_finding(name, "drift", *subject, found)
+    promotion.record_finding(name, "drift", champion.version, champion.bundle, digest, found)
     history = promotion.read_history(name)
-    if ("retrain", digest) in [(entry.action, entry.evidence) for entry in history]:
-        reason = f"{outcome.reason}; training was already requested for these rows"
-        return DriftOutcome("watch", reason)
-    now = datetime.now(UTC)
-    overall = decision.judge_over_time(outcome, history, champion.version, log, limits, now)
-    if overall.verdict == "drift":
-        entry = promotion.record_finding(name, "retrain", *subject, overall.reason)
-        send_alert(entry, overall.verdict)
-    return overall
+    overall = decision.judge_over_time(outcome, history, champion.version, log)
+    if overall.verdict != "drift":
+        return overall
+    _, limit = request_training(champion, "drift", digest, overall.reason, limits, now)
+    return DriftOutcome("watch", f"{overall.reason}; {limit}") if limit else overall

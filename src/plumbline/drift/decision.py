@@ -6,7 +6,7 @@ The journal keeps the result of every check, so that the checks of all machines 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from plumbline.contract.params import Drift
@@ -45,33 +45,21 @@ def judge_window(tests: Sequence[DriftTest], num_rows: int, limits: Drift) -> Dr
 
 
 def judge_over_time(
-    window: DriftOutcome,
-    history: Sequence[Entry],
-    version: str,
-    log: str | None,
-    limits: Drift,
-    now: datetime,
+    window: DriftOutcome, history: Sequence[Entry], version: str, log: str | None
 ) -> DriftOutcome:
     """The outcome of `window`, which `history` has already; that is oldest first.
 
     `log` is the digest of the log that the window was read from, None for a file.
 
     Windows of other champions and of other sources do not count, else a check of rows that are
-    known to be stable would thin out the others. Times are those of the journal and only limit how
-    often training is requested; a request from the future, by a clock that was ahead, counts as of
-    now.
+    known to be stable would thin out the others.
     """
     recent = _list_checks(history, version, log or A_FILE)[-NUM_WINDOWS:]
     num_drifted = sum(has_drifted for has_drifted, _ in recent)
     reason = f"{window.reason}; {num_drifted} of the last {len(recent)} windows drifted"
-    if window.verdict == "stable":
-        return DriftOutcome("stable", reason)
-    if num_drifted < NUM_DRIFTED:
+    if window.verdict == "drift" and num_drifted < NUM_DRIFTED:
         return DriftOutcome("watch", f"{reason}, training needs {NUM_DRIFTED}")
-    limit = find_limit_reached(history, limits, now)
-    if limit:
-        return DriftOutcome("watch", f"{reason}; {limit}")
-    return DriftOutcome("drift", reason)
+    return DriftOutcome(window.verdict, reason)
 
 
 def describe_check(window: DriftOutcome, log: str | None, at: datetime) -> str:
@@ -104,12 +92,3 @@ def _list_checks(
             has_drifted = entry.reason.startswith(SEEN[True])
             checks.append((has_drifted, datetime.fromisoformat(read[2])))
     return checks
-
-
-def find_limit_reached(history: Sequence[Entry], limits: Drift, now: datetime) -> str:
-    """Which limit on requests for training is reached; empty for none."""
-    requested = [datetime.fromisoformat(e.at) for e in history if e.action == "retrain"]
-    today = [time for time in requested if time > now - timedelta(days=1)]
-    if len(today) >= limits.retrain.per_day:
-        return f"training was requested {len(today)} times within a day, the most allowed"
-    return ""
