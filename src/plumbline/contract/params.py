@@ -14,7 +14,7 @@ from plumbline.contract.suggestion import suggest_nearest
 from plumbline.contract.task import SPLITS
 
 MAX_WINDOW_ROWS = 5000  # the newest rows, which one check for drift compares
-TRAINED_FORM = "fp32"  # the form in which a model is trained; other forms are compared with it
+TRAINED_FORM, INT8 = "fp32", "int8"  # forms; others than that of training are compared with it
 
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -12,7 +12,6 @@ import torch
 from plumbline.contract.records import ExportDifference
 
 OPSET = 20
-INT8 = "int8"
 LAYERS = ["MatMul", "Gather"]  # the products, and the table of word vectors
 # A mark that the graph is prepared; without it the quantiser advises what export has done already.
 PREPARED = {"onnx.quant.pre_process": "onnxruntime.quant"}

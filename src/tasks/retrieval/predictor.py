@@ -139,14 +139,13 @@ class Predictor:
 
     def _score_passages(self, query: str, vector: Any) -> Any:
         """Return the score of each passage [N], rounded to DECIMALS."""
-        by_vector: Any = None
-        by_word: Any = None
-        if self._vectors is not None:
-            by_vector = np.round((self._vectors @ vector).astype(np.float64), DECIMALS)
         if self._words is not None:
             by_word = np.round(self._words.score_passages(query), DECIMALS)
-        if by_word is None or by_vector is None:
-            return by_vector if by_word is None else by_word
+        if self._vectors is None:
+            return by_word
+        by_vector = np.round((self._vectors @ vector).astype(np.float64), DECIMALS)
+        if self._words is None:
+            return by_vector
         # A passage without a word of the query has no rank by words.
         shares = np.where(by_word > 0, _invert_ranks(by_word), 0.0) + _invert_ranks(by_vector)
         return np.round(shares, DECIMALS)
@@ -211,7 +210,7 @@ class GraphEncoder:
     def _encode(self, prefix: str, texts: Sequence[str], max_call: int) -> np.ndarray:
         encodings = self._tokenizer.encode_batch_fast([prefix + text for text in texts])
         tokens = [encoding.ids for encoding in encodings]
-        calls = share_calls([len(row) for row in tokens], max_call)
+        calls = share_calls(list(map(len, tokens)), max_call)
         inputs = [np.array([tokens[place] for place in call], np.int64) for call in calls]
         vectors = np.concatenate(list(self._threads.map(self._run, inputs)))
         return vectors[np.argsort(np.concatenate(calls))]

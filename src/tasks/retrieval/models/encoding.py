@@ -10,9 +10,10 @@ from safetensors.numpy import save_file as save_arrays
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from plumbline.contract.errors import ParamsError, TrainingError
-from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.params import INT8, TRAINED_FORM
 from plumbline.encoders.architectures import describe_architecture, get_max_tokens
 from plumbline.encoders.graphs import export_graph, write_int8_form
 from plumbline.encoders.layers import pool_by_mean, use_cheap_layers, use_full_embedding
@@ -20,15 +21,9 @@ from plumbline.encoders.tokenizer import INPUT_NAMES, read_tokenizer
 from plumbline.encoders.weights import find_weights, load_encoder
 from plumbline.process.files import write_json
 from plumbline.statistics import parity
-from tasks.retrieval.data.storage import read_queries
-from tasks.retrieval.models.bundles import (
-    GRAPHS,
-    INT8,
-    SearchSettings,
-    describe_search,
-    write_search,
-)
-from tasks.retrieval.params import EncoderSettings
+from tasks.retrieval.data.storage import read_corpus, read_queries
+from tasks.retrieval.models.bundles import GRAPHS, describe_search, write_search
+from tasks.retrieval.params import EncoderSettings, RetrievalParams
 from tasks.retrieval.predictor import GraphEncoder, load
 from tasks.retrieval.ranking import rank_queries
 
@@ -127,17 +122,18 @@ def pad_tokens(rows: Sequence[Sequence[int]], prefix: str = "") -> dict[str, tor
 
     `prefix` is put before the names.
     """
-    width = max(map(len, rows))
-    ids = torch.zeros((len(rows), width), dtype=torch.int64)
-    mask = torch.zeros((len(rows), width), dtype=torch.int64)
-    for row, tokens in enumerate(rows):
-        ids[row, : len(tokens)] = torch.tensor(tokens)
-        mask[row, : len(tokens)] = 1
+    texts = list(map(torch.tensor, rows))
+    ids = pad_sequence(texts, batch_first=True)
+    mask = pad_sequence(list(map(torch.ones_like, texts)), batch_first=True)
     return dict(zip([prefix + name for name in INPUT_NAMES], (ids, mask), strict=True))
 
 
 def save_encoder(
-    config: EncoderSettings, model: SentenceEncoder, settings: SearchSettings, folder: Path
+    config: EncoderSettings,
+    model: SentenceEncoder,
+    params: RetrievalParams,
+    examples: Path,
+    folder: Path,
 ) -> None:
     """Write the encoder, its graph, the tokenizer and the vectors of the corpus.
 
@@ -154,11 +150,12 @@ def save_encoder(
     (folder / GRAPH).write_bytes(graph.SerializeToString(deterministic=True))
     if config.int8:
         write_int8_form(graph, folder / GRAPHS[INT8])
-    described = describe_search(config, settings.max_chars)
-    write_search(settings, described, folder)
+    corpus = read_corpus(examples)
+    described = describe_search(config, params.data.max_chars)
+    write_search(corpus, described, folder)
     encoder = GraphEncoder(folder, described["encoder"], TRAINED_FORM)
-    vectors = encoder.encode_passages(settings.corpus.texts)
-    tried = settings.corpus.texts[:NUM_TRIED]
+    vectors = encoder.encode_passages(corpus.texts)
+    tried = corpus.texts[:NUM_TRIED]
     expected = TorchEncoder(config, model).encode_passages(tried)
     difference = float(np.abs(vectors[:NUM_TRIED] - expected).max())
     if not difference <= TOLERANCE:  # NaN is caught too
@@ -166,17 +163,16 @@ def save_encoder(
             f"{GRAPH}: its vectors differ from the model's by {difference:.2g}; nothing was saved"
         )
     save_arrays({"vectors": vectors.astype(np.float16)}, folder / VECTORS)
-    if config.int8 and is_parity_shown(folder, settings):
+    if config.int8 and is_parity_shown(folder, read_queries(examples, "validation"), params):
         described["forms"].reverse()
-        write_search(settings, described, folder)
+        write_search(corpus, described, folder)
 
 
-def is_parity_shown(folder: Path, settings: SearchSettings) -> bool:
+def is_parity_shown(folder: Path, queries: Any, params: RetrievalParams) -> bool:
     """Whether INT8 is shown to rank what validation queries find as TRAINED_FORM does."""
-    queries = read_queries(settings.examples, "validation")
     searches: list[Any] = [load(folder, form) for form in (INT8, TRAINED_FORM)]
     ours, theirs = (rank_queries(queries, each) for each in searches)
-    confidence, limits = settings.evaluation.confidence, settings.evaluation.parity
+    confidence, limits = params.evaluation.confidence, params.evaluation.parity
     agrees = np.array(ours[0]["id"]) == np.array(theirs[0]["id"])
     found = parity.measure_parity(ours[2], theirs[2], agrees, "continuous", confidence)
     is_shown = parity.is_shown(found, limits, confidence)

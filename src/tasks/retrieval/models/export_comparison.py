@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.params import INT8, TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
 from plumbline.process.files import read_json
 from tasks.retrieval.data.storage import read_corpus
-from tasks.retrieval.models.bundles import GRAPHS, INT8, SETTINGS, describe_search
+from tasks.retrieval.models.bundles import GRAPHS, SETTINGS, describe_search
 from tasks.retrieval.params import EncoderSettings, RetrievalParams
 
 ROUNDING = 2e-3  # of the numbers of a unit vector, kept in 16 bits

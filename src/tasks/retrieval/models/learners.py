@@ -5,27 +5,27 @@ from pathlib import Path
 
 from plumbline.contract.records import Learner
 from tasks.retrieval.data.storage import read_corpus
-from tasks.retrieval.models.bundles import SearchSettings, describe_search, write_search
+from tasks.retrieval.models.bundles import describe_search, write_search
 from tasks.retrieval.params import EncoderSettings, LexicalConfig, RetrievalParams, TunedConfig
 
 
 def build_learner(params: RetrievalParams, candidate: str, examples: Path) -> Learner:
     """Return the model and batches of `candidate`, ready to train; ingest wrote `examples`."""
     config = params.candidates[candidate]
-    corpus = read_corpus(examples)
-    settings = SearchSettings(corpus, params.data.max_chars, examples, params.evaluation)
     if isinstance(config, TunedConfig):
         from tasks.retrieval.models.tuning import build_tuned_learner  # imports torch
 
-        return build_tuned_learner(config, params.seed, examples, settings)
+        return build_tuned_learner(config, params, examples)
     if isinstance(config, EncoderSettings):
         from tasks.retrieval.models.encoding import load_model, save_encoder
 
         model = load_model(config)
-        return Learner(save=partial(save_encoder, config, model, settings), solve=_learn_nothing)
+        save = partial(save_encoder, config, model, params, examples)
+        return Learner(save=save, solve=_learn_nothing)
     if isinstance(config, LexicalConfig):
         described = describe_search(config, params.data.max_chars)
-        return Learner(save=partial(write_search, settings, described), solve=_learn_nothing)
+        save = partial(write_search, read_corpus(examples), described)
+        return Learner(save=save, solve=_learn_nothing)
     raise TypeError(candidate)
 
 

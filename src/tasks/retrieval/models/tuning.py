@@ -13,8 +13,7 @@ from plumbline.contract.epoch_batches import EpochBatches, EpochSampler
 from plumbline.contract.learning_rate import decay_linearly
 from plumbline.contract.records import Learner
 from plumbline.encoders.layers import UsedEmbedding, freeze_lower_layers
-from tasks.retrieval.data.storage import Corpus, read_queries
-from tasks.retrieval.models.bundles import SearchSettings
+from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.models.encoding import (
     SentenceEncoder,
     load_model,
@@ -22,21 +21,17 @@ from tasks.retrieval.models.encoding import (
     pad_tokens,
     save_encoder,
 )
-from tasks.retrieval.params import TunedConfig
+from tasks.retrieval.params import RetrievalParams, TunedConfig
 
 VALIDATION_BATCH = 64
 MAX_NEGATIVES = 2  # of each query in a batch, of those that the data name
 Batch = dict[str, torch.Tensor]
 
 
-def build_tuned_learner(
-    config: TunedConfig, seed: int, examples: Path, settings: SearchSettings
-) -> Learner:
+def build_tuned_learner(config: TunedConfig, params: RetrievalParams, examples: Path) -> Learner:
     """Return the encoder of `config` and its batches."""
-    train, validation = (
-        QueryPairs(config, examples, split, settings.corpus) for split in ("train", "validation")
-    )
-    torch.manual_seed(seed)
+    train, validation = (QueryPairs(config, examples, split) for split in ("train", "validation"))
+    torch.manual_seed(params.seed)
     model = load_model(config)
     used = np.union1d(train.list_tokens(), validation.list_tokens())
     full = model.body.get_input_embeddings()
@@ -45,13 +40,14 @@ def build_tuned_learner(
         freeze_lower_layers(model.body, config.frozen_layers)
 
     def begin_epoch(epoch: int) -> list[int]:
-        order: list[int] = np.random.default_rng((seed, epoch)).permutation(len(train)).tolist()
+        random = np.random.default_rng((params.seed, epoch))
+        order: list[int] = random.permutation(len(train)).tolist()
         return order
 
     sampler = EpochSampler(config.batch_size, begin_epoch)
     module = PairTrainer(model, config, len(sampler) * config.max_epochs)
     return Learner(
-        save=partial(save_encoder, config, model, settings),
+        save=partial(save_encoder, config, model, params, examples),
         module=module,
         data=EpochBatches(train, sampler, validation, VALIDATION_BATCH),
         max_epochs=config.max_epochs,
@@ -63,9 +59,9 @@ def build_tuned_learner(
 class QueryPairs(Dataset[Batch]):
     """Each query of a split with each of its passages and some of its negatives, as tokens."""
 
-    def __init__(self, config: TunedConfig, examples: Path, split: str, corpus: Corpus) -> None:
+    def __init__(self, config: TunedConfig, examples: Path, split: str) -> None:
         tokenizer = load_tokenizer(config)
-        queries = read_queries(examples, split)
+        queries, corpus = read_queries(examples, split), read_corpus(examples)
         places = {id_: place for place, id_ in enumerate(corpus.ids)}
         self._answers = [{places[id_] for id_ in ids} for ids in queries["passages"]]
         self._pairs = [
@@ -98,10 +94,7 @@ class QueryPairs(Dataset[Batch]):
 
     def list_tokens(self) -> np.ndarray:
         """Return the ids of all tokens that occur, int64."""
-        tokens: set[int] = {0}
-        for row in (*self._queries, *self._passages):
-            tokens.update(row)
-        return np.array(sorted(tokens), np.int64)
+        return np.unique(np.concatenate([[0], *self._queries, *self._passages]))
 
 
 class PairTrainer(torch.nn.Module):
@@ -128,19 +121,13 @@ class PairTrainer(torch.nn.Module):
 
     def configure_optimizers(self) -> Any:
         """Return AdamW and its schedule; biases and norms have no weight decay."""
-        groups: dict[bool, list[torch.nn.Parameter]] = {True: [], False: []}
+        tables: dict[str, Any] = {"params": [], "weight_decay": self._config.weight_decay}
+        others: dict[str, Any] = {"params": [], "weight_decay": 0.0}
         for weight in self.parameters():
             if weight.requires_grad:
-                groups[weight.ndim > 1].append(weight)
+                (tables if weight.ndim > 1 else others)["params"].append(weight)
         config = self._config
-        optimizer = torch.optim.AdamW(
-            [
-                {"params": groups[True], "weight_decay": config.weight_decay},
-                {"params": groups[False], "weight_decay": 0.0},
-            ],
-            lr=config.learning_rate,
-            fused=True,
-        )
+        optimizer = torch.optim.AdamW([tables, others], lr=config.learning_rate, fused=True)
         return decay_linearly(optimizer, self._num_steps, round(config.warmup * self._num_steps))
 
     def _compare(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:

@@ -42,16 +42,17 @@ def build_baselines(params: RetrievalParams, examples: Path) -> dict[str, Predic
     if isinstance(simple, LexicalConfig):
         return baselines
     lexical = LexicalConfig(kind="bm25")
-    texts = {"ids": corpus.ids, "texts": corpus.texts}
     index = LexicalIndex(corpus.texts, lexical.k1, lexical.b)
-    baselines["bm25"] = Search(texts, index, None, None, params.data.max_chars)
-    for config in () if isinstance(simple, BaseConfig) else params.candidates.values():
+    baselines["bm25"] = Search(vars(corpus), index, None, None, params.data.max_chars)
+    if isinstance(simple, BaseConfig):
+        return baselines
+    for config in params.candidates.values():
         if isinstance(config, EncoderSettings):
             from tasks.retrieval.models.encoding import TorchEncoder, load_model
 
             encoder = TorchEncoder(config, load_model(config))
             vectors = encoder.encode_passages(corpus.texts)
-            baselines["base"] = Search(texts, None, encoder, vectors, params.data.max_chars)
+            baselines["base"] = Search(vars(corpus), None, encoder, vectors, params.data.max_chars)
             break
     return baselines
 

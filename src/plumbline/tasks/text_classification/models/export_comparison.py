@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from plumbline.contract import layout
-from plumbline.contract.params import TRAINED_FORM
+from plumbline.contract.params import INT8, TRAINED_FORM
 from plumbline.contract.records import ExportDifference
 from plumbline.contract.task import Columns
 from plumbline.process.files import read_json
@@ -40,7 +40,7 @@ def compare_export(
         return []
     import onnx
 
-    from plumbline.encoders.graphs import INT8, compare_graphs, derive_int8
+    from plumbline.encoders.graphs import compare_graphs, derive_int8
     from plumbline.tasks.text_classification.models.export import derive_graph
 
     rows = _read_validation(folder, settings)

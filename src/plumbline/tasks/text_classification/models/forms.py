@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from plumbline.contract.params import TRAINED_FORM, Evaluation
+from plumbline.contract.params import INT8, TRAINED_FORM, Evaluation
 from plumbline.contract.steps import announce
-from plumbline.encoders.graphs import INT8, write_int8_form
+from plumbline.encoders.graphs import write_int8_form
 from plumbline.statistics import parity
 from plumbline.tasks.text_classification.models.batches import TextDataModule
 from plumbline.tasks.text_classification.models.label_decisions import choose_answers, find_equal
