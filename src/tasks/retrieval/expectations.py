@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -11,34 +11,29 @@ from plumbline.contract.expectations import expect
 from plumbline.contract.records import Check, Leak
 from plumbline.contract.task import SPLITS
 from plumbline.statistics.similar_texts import find_twins
+from plumbline.tables.manifest_file import Manifest
 from plumbline.tables.split_rows import count_leaks, find_earlier_splits, gather_rows
 from tasks.retrieval.data import list_rows
 from tasks.retrieval.data.storage import read_inputs
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import list_words
 
-if TYPE_CHECKING:
-    from plumbline.tables.manifest_file import Manifest
-
 NUM_WORDS = 8  # in a row: a query whose runs are all known is a copy with more around it
 SIMILARITY = 0.9  # Jaccard index of two queries' n-grams from which on they are nearly equal
 
 
 def build_table(
-    params: RetrievalParams, examples: Path, manifest: "Manifest", facts: Mapping[str, Any]
+    params: RetrievalParams, examples: Path, manifest: Manifest, facts: Mapping[str, Any]
 ) -> pd.DataFrame:
-    """Return the manifest; beside each row whether an earlier split or its own has its query."""
+    """Return the manifest; beside each row whether an earlier split has its query."""
     rows = manifest.read()
-    return rows.assign(
-        seen_in=find_earlier_splits(rows, "digest"),
-        verbatim=(rows["overlap"] == "verbatim").astype(float),
-        repeated=rows.duplicated(["split", "digest"]).astype(float),
-    )
+    verbatim = (rows["overlap"] == "verbatim").astype(float)
+    return rows.assign(seen_in=find_earlier_splits(rows, "digest"), verbatim=verbatim)
 
 
 def build_checks(params: RetrievalParams, table: pd.DataFrame) -> list[Check]:
     """Return the suite for a table of `build_table`."""
-    limits = params.validation
+    most = params.validation.max_verbatim_share
     return [
         Check(
             "queries",
@@ -48,23 +43,8 @@ def build_checks(params: RetrievalParams, table: pd.DataFrame) -> list[Check]:
             "queries that differ in blanks or signs alone are one: leave one of them out",
         ),
         Check(
-            "repeated",
-            expect(
-                "expect_column_mean_to_be_between",
-                column="repeated",
-                max_value=limits.max_repeated_share,
-            ),
-            "blocking",
-            "Few queries are repeated",
-            "leave repeated queries out, or raise validation.max_repeated_share",
-        ),
-        Check(
             "verbatim",
-            expect(
-                "expect_column_mean_to_be_between",
-                column="verbatim",
-                max_value=limits.max_verbatim_share,
-            ),
+            expect("expect_column_mean_to_be_between", column="verbatim", max_value=most),
             "warning",
             "Few queries are in their passage word for word",
             "a search for words finds these; are the queries real ones, or cut from the passages?",

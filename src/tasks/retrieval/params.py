@@ -12,6 +12,7 @@ from plumbline.sources.addresses import require_watched
 GENERATED = "generated"
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
+HeldOut = Annotated[int, Field(ge=1, le=800)]  # generated queries; each article is asked for once
 MAX_PASSAGES = 200_000  # whose vectors a bundle holds
 
 
@@ -30,15 +31,15 @@ class QuerySplit(StrictModel):
 
     by: Literal["query", "passage"]  # passage: held-out passages have no query in train
     validation: Annotated[float, Field(gt=0, lt=0.5)]
-    test: Annotated[float, Field(gt=0, lt=0.8)]
+    test: Annotated[float, Field(gt=0, lt=0.5)]
 
 
 class GeneratedQueries(StrictModel):
     """Generated help articles and queries; see data/generated.py."""
 
     train: Count
-    validation: Count
-    test: Count
+    validation: HeldOut
+    test: HeldOut
     wrong_share: Share  # of queries whose passage is not the right one
     two_share: Share  # of queries that two passages answer
 
@@ -59,28 +60,17 @@ class PairData(StrictModel):
     def _check_generated(self) -> "PairData":
         if (self.source == GENERATED) != (self.generated is not None):
             raise ValueError("generated: is set where source is `generated`, and null elsewhere")
-        if self.source == GENERATED and self.corpus is not None:
-            raise ValueError("corpus: is null where source is `generated`")
-        if self.split.validation + self.split.test >= 1:
-            raise ValueError("split: validation and test leave nothing to train on")
-        return self
-
-    @model_validator(mode="after")
-    def _check_watched(self) -> "PairData":
         require_watched(self.list_sources(), self.watch)
         return self
 
     def list_sources(self) -> list[str]:
         """Return the address of each source; none where the data are generated."""
-        if self.source == GENERATED:
-            return []
-        return [self.source] if self.corpus is None else [self.source, self.corpus]
+        return [] if self.generated else list(filter(None, (self.source, self.corpus)))
 
 
 class PairLimits(Validation):
     """What pairs must be."""
 
-    max_repeated_share: Share  # of train queries that another one repeats word for word
     max_verbatim_share: Share  # of queries that are in their passage word for word
 
 
@@ -159,23 +149,19 @@ class RetrievalParams(Params):
         return {"columns": {"query": columns.query, "label": columns.passage}}
 
     def find_simple(self) -> Candidate | None:
-        """Return what wins unless another is significantly better; None: there is no such."""
+        """Return what wins unless another is significantly better, if there is such a one."""
         return self.candidates.get(self.evaluation.simple_candidate or "")
 
     @model_validator(mode="after")
     def _check_controls(self) -> "RetrievalParams":
-        if self.control.candidates and isinstance(self.find_simple(), LexicalConfig | BaseConfig):
+        untrained = {name for name, config in self.candidates.items() if config.kind != "tuned"}
+        if self.control.candidates and self.evaluation.simple_candidate in untrained:
             raise ValueError(
                 "control.candidates: [] where evaluation.simple_candidate has not learned: an "
                 "encoder trained on shuffled passages knows more than the baselines that are left"
             )
-        for name in self.control.candidates:
-            config = self.candidates.get(name)
-            if config is not None and not isinstance(config, TunedConfig):
-                raise ValueError(
-                    f"control.candidates: {name} learns from no pair; name a candidate of the kind "
-                    "tuned"
-                )
+        for name in untrained.intersection(self.control.candidates):
+            raise ValueError(f"control.candidates: {name} learns from no pair; name a tuned one")
         return self
 
 

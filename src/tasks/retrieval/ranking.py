@@ -1,21 +1,19 @@
 """How well a list of passages answers a query whose right passages are known."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from plumbline.contract.task import Predictor
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CUT = 10  # of nDCG (Järvelin and Kekäläinen 2002)
 DEPTH = 100  # passages that each query is answered with
 
 
 def rank_queries(
-    queries: "pd.DataFrame", predictor: Predictor
+    queries: pd.DataFrame, predictor: Predictor
 ) -> tuple[dict[str, list[Any]], np.ndarray, np.ndarray]:
     """Return the answers to `queries`, the grades of each one's passages, and its nDCG@10.
 

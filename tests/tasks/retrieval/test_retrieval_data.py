@@ -11,6 +11,7 @@ from tests.support.task_examples import write_examples
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS
+from plumbline.process.files import digest_path
 from tasks.retrieval.data import find_splits, list_rows, shuffle_labels
 from tasks.retrieval.data import ingest as write_data
 from tasks.retrieval.data.storage import read_corpus, read_queries
@@ -213,7 +214,8 @@ def test_equal_passages_are_one_whatever_their_ids(folder: Path) -> None:
 def test_a_corpus_adds_passages_to_search(folder: Path) -> None:
     corpus = write_pairs(folder, [{"passage": f"spare {number}"} for number in range(9)], "all.csv")
     source = describe_file(write_pairs(folder, list_pairs(60)))
-    ingest(folder, **source, corpus=corpus)
+    pins = {path: digest_path(Path(path)) for path in (corpus, source["source"])}
+    ingest(folder, **source, corpus=corpus, sha256=pins)
     assert len(read_corpus(folder / "out/examples").ids) == 69
 
 
@@ -273,14 +275,13 @@ def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
     [
         ("data.generated", None, "generated: is set where source is"),
         ("data.source", "elsewhere/pairs.csv", "generated: is set where source is"),
-        ("data.split.validation", 0.4, "leave nothing to train on"),
+        ("data.split.test", 0.6, "less than 0.5"),
         ("control.candidates", ["bm25"], "bm25 learns from no pair"),
         ("evaluation.simple_candidate", "bm25", "simple_candidate has not learned"),
     ],
 )
 def test_params_that_cannot_be_meant(path: str, value: Any, message: str) -> None:
-    found = values(split={"by": "query", "validation": 0.2, "test": 0.7})
-    found["data"]["split"]["test"] = 0.6
+    found = values()
     found["control"]["candidates"] = ["bm25"]
     *parents, key = path.split(".")
     place = found

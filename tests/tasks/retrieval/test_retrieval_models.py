@@ -21,7 +21,7 @@ from plumbline.contract import layout
 from plumbline.contract.records import Learner
 from plumbline.process.files import read_json, write_json
 from plumbline.training import fitting
-from tasks.retrieval.data.storage import read_corpus, read_queries, write_queries
+from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.models import build_learner, compare_export
 from tasks.retrieval.models.encoding import SentenceEncoder, TorchEncoder, load_model, pad_tokens
 from tasks.retrieval.params import RetrievalParams
@@ -236,7 +236,7 @@ def test_named_negatives_are_compared_beside_the_batch(
     wrong = [id_ for id_ in ids if id_ not in right][:2]
     other = rows["passages"][1][0]
     rows["negatives"] = [[wrong[0], other], wrong[1:], *[[]] * (len(rows) - 2)]
-    write_queries(layout.EXAMPLES, "train", rows)
+    rows.to_parquet(layout.EXAMPLES / "train.parquet")
     learner = build(folder, params, "tuned")
     batch = learner.data.train_dataloader().dataset.__getitems__([0, len(rows["passages"][0])])
     assert batch["is_answer"].shape == (2, 5)

@@ -5,17 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.support.small_retrieval import build_params
 from tests.support.task_examples import write_examples
 
-from tasks.retrieval.data.storage import (
-    Corpus,
-    digest_text,
-    read_corpus,
-    read_queries,
-    write_corpus,
-)
+from tasks.retrieval.data.storage import digest_text, read_corpus, read_queries
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import LexicalIndex
 from tasks.retrieval.predictor import Predictor as Search
@@ -189,7 +184,8 @@ def test_passages_that_all_begin_alike_are_asked_by_no_sentence(
 ) -> None:
     shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
     corpus = read_corpus(tmp_path)
-    write_corpus(tmp_path, Corpus(corpus.ids, [f"Question:\n{text}" for text in corpus.texts]))
+    texts = [f"Question:\n{text}" for text in corpus.texts]
+    pd.DataFrame({"id": corpus.ids, "text": texts}).to_parquet(tmp_path / "corpus.parquet")
     search = build_baselines(params, tmp_path)["bm25"]
     own, *_ = check_behaviour(params, tmp_path, search)
     assert own.num_cases == 0

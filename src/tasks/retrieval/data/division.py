@@ -5,53 +5,38 @@ interval speaks of more queries to these passages. By passage, passages are draw
 easy to find is so for all who look for it: one query of each group of passages counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.task import SPLITS, Columns
 from tasks.retrieval.data.judged import find_folder
-from tasks.retrieval.data.pairs import PooledQuery, fold_query
+from tasks.retrieval.data.pooling import Notes, PooledQuery, fold_query
 from tasks.retrieval.data.storage import digest_text
 from tasks.retrieval.params import QuerySplit, RetrievalParams
 
 HASH_SIZE = 2**64
+LEFT_OUT = "{number} held-out queries are left out: another one of their split has the same passage"
 
 
 def divide_queries(
-    queries: Sequence[PooledQuery], split: QuerySplit, notices: list[str]
+    queries: Sequence[PooledQuery], split: QuerySplit, notes: Notes
 ) -> dict[str, list[PooledQuery]]:
-    """Divide queries by the digest of their text or of the group of their passages.
+    """Divide queries by the digest of their words or of the group of their passages.
 
-    By query, one stays in the split that its source names. DataError where a split gets none.
+    DataError where a split gets none.
     """
-    given = {query.split for query in queries if query.split}
-    shares = split.model_copy(update=dict.fromkeys(given, 0.0))
-    groups = find_groups(queries)
-    divided: dict[str, list[PooledQuery]] = {name: [] for name in SPLITS}
-    held_out: set[str] = set()
-    num_left_out = 0
-    for query in sorted(queries, key=lambda query: digest_text(fold_query(query.query))):
-        if split.by == "query":
-            divided[query.split or _choose_split(fold_query(query.query), shares)].append(query)
-            continue
-        group = groups[query.passages[0]]
-        name = _choose_split(group, split)
-        if name != "train" and (group in held_out or query.split == "train"):
-            num_left_out += 1
-            continue
-        if name != "train":
-            held_out.add(group)
+    divide = _divide_by_query if split.by == "query" else _divide_by_passage
+    divided: dict[str, list[PooledQuery]] = {name: [] for name in (*SPLITS, "")}
+    ordered = sorted(queries, key=lambda query: digest_text(fold_query(query.query)))
+    for query, name in zip(ordered, divide(ordered, split), strict=True):
         divided[name].append(query)
+    for query in divided.pop(""):
+        notes[LEFT_OUT].append(query.id)
     for name, rows in divided.items():
         if not rows:
             raise DataError(
                 f"{len(queries)} queries leave none for {name}; collect more, or change data.split"
             )
-    if num_left_out:
-        notices.append(
-            f"{num_left_out} held-out queries are left out: another one of their split has the "
-            "same passage"
-        )
     return divided
 
 
@@ -64,7 +49,29 @@ def find_splits(params: RetrievalParams, columns: Columns) -> list[str | None]:
     return [_choose_split(fold_query(query), data.split) for query in cut]
 
 
-def find_groups(queries: Sequence[PooledQuery]) -> dict[str, str]:
+def _divide_by_query(queries: Sequence[PooledQuery], split: QuerySplit) -> Iterator[str]:
+    """Yield the split that the source names, and one by digest where it names none."""
+    given = {query.split for query in queries if query.split}
+    shares = split.model_copy(update=dict.fromkeys(given, 0.0))
+    for query in queries:
+        yield query.split or _choose_split(fold_query(query.query), shares)
+
+
+def _divide_by_passage(queries: Sequence[PooledQuery], split: QuerySplit) -> Iterator[str]:
+    """Yield the split of each query's passages; none where a held-out one has them already."""
+    groups = _find_groups(queries)
+    held_out: set[str] = set()
+    for query in queries:
+        group = groups[query.passages[0]]
+        name = _choose_split(group, split)
+        if name != "train" and (group in held_out or query.split == "train"):
+            yield ""
+        else:
+            held_out.add(group)
+            yield name
+
+
+def _find_groups(queries: Sequence[PooledQuery]) -> dict[str, str]:
     """Map the id of each passage to the first id of its group: passages that queries connect."""
     first: dict[str, str] = {}
 

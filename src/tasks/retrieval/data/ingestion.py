@@ -1,91 +1,94 @@
 """From a source to a corpus, queries in three splits, and a manifest with one row a query."""
 
+from collections import defaultdict
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from plumbline.contract.task import RIGHT_ANSWER
 from plumbline.tables.split_rows import gather_rows
 from tasks.retrieval.data.division import divide_queries
 from tasks.retrieval.data.generated import draw_pool
 from tasks.retrieval.data.judged import find_folder, read_judged
-from tasks.retrieval.data.pairs import fold_query, name_length, pool_pairs, read_pairs
+from tasks.retrieval.data.pairs import read_pairs
+from tasks.retrieval.data.pooling import Notes, PooledQuery, fold_query, pool_pairs
 from tasks.retrieval.data.storage import (
+    CORPUS,
     digest_text,
     read_corpus,
     read_queries,
-    write_corpus,
-    write_queries,
 )
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import list_words
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-OVERLAP_LIMITS = ((1 / 3, "low"), (2 / 3, "middle"), (2.0, "high"))
+OVERLAPS = {"low": 1 / 3, "middle": 2 / 3, "high": inf}  # shares below these limits
+LENGTHS = {"short": 3, "medium": 8, "long": inf}  # words of a query, below these limits
 
 
 def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str, Any]:
     """Write the corpus, every split's queries and the manifest; the facts say how many."""
-    import pandas as pd
-
+    data = params.data
     notices: list[str] = []
-    if params.data.generated is not None:
-        corpus, splits = draw_pool(params.data.generated, params.seed)
+    notes: Notes = defaultdict(list)
+    if data.generated is not None:
+        texts, splits = draw_pool(data.generated, params.seed)
     else:
-        folder = find_folder(params.data.source)
-        if folder:
-            pairs = read_judged(folder, params.data.max_chars, notices)
-        else:
-            pairs = read_pairs(params.data, notices)
-        corpus, asked = pool_pairs(pairs, notices)
-        splits = divide_queries(asked, params.data.split, notices)
-    write_corpus(examples, corpus)
-    for split, queries in splits.items():
-        table = pd.DataFrame([vars(query) for query in queries]).drop(columns="split")
-        write_queries(examples, split, table)
+        folder = find_folder(data.source)
+        pairs = read_judged(folder, data, notices) if folder else read_pairs(data, notices)
+        texts, queries = pool_pairs(pairs, notes)
+        splits = divide_queries(queries, data.split, notes)
+    for sentence, found in notes.items():
+        notices.append(sentence.format(number=len(set(found)), first=found[0]))
+    corpus = pd.DataFrame(sorted(texts.items()), columns=["id", "text"])
+    corpus.to_parquet(examples / CORPUS, index=False)
+    for split, rows in splits.items():
+        table = pd.DataFrame(map(PooledQuery.list_values, rows))
+        table.to_parquet(examples / f"{split}.parquet", index=False)
     gather_rows(list_rows, examples).to_parquet(manifest, index=False)
     return {
-        "source": params.data.source,
-        "passages": len(corpus.ids),
-        "corpus_digest": corpus.digest(),
-        "queries": {split: len(queries) for split, queries in splits.items()},
+        "source": data.source,
+        "passages": len(corpus),
+        "corpus_digest": digest_text("\0".join([*corpus["id"], *corpus["text"]])),
+        "queries": {split: len(rows) for split, rows in splits.items()},
         "notices": notices,
     }
 
 
-def list_rows(examples: Path, split: str) -> "pd.DataFrame":
+def list_rows(examples: Path, split: str) -> pd.DataFrame:
     """Return the manifest's rows of one split, in order, with all columns but `split`.
 
     `overlap` is the share of a query's words that its passage has: low, middle, high, or verbatim
     for all in a row. `passage` is `known` where a query of train has the same one, else `new`.
     """
-    import pandas as pd
-
-    corpus = read_corpus(examples)
+    corpus, queries = read_corpus(examples), read_queries(examples, split)
     texts = dict(zip(corpus.ids, corpus.texts, strict=True))
-    queries = read_queries(examples, split)
-    known = set().union(*read_queries(examples, "train")["passages"].map(set))
-    rows = []
-    for query, topic, passages in queries[["query", "topic", "passages"]].itertuples(index=False):
-        text = texts[passages[0]]
-        rows.append(
-            {
-                "label": topic or name_length(query),
-                "length": len(query),
-                "digest": digest_text(fold_query(query)),
-                "content_digest": digest_text(query),
-                RIGHT_ANSWER: digest_text("\n".join(sorted(passages))),
-                "overlap": _name_overlap(query, text),
-                "passage": "known" if passages[0] in known else "new",
-            }
-        )
-    return pd.concat([queries[["id"]], pd.DataFrame(rows)], axis=1)
+    known = read_queries(examples, "train")["passages"].explode()
+    query, first = queries["query"], queries["passages"].str[0]
+    rows = queries[["id"]].assign(
+        label=queries["topic"].where(queries["topic"] != "", query.map(_name_length)),
+        length=query.str.len(),
+        digest=query.map(fold_query).map(digest_text),
+        content_digest=query.map(digest_text),
+    )
+    rows[RIGHT_ANSWER] = queries["passages"].map(sorted).map("\n".join).map(digest_text)
+    rows["overlap"] = list(map(_name_overlap, query, first.map(texts)))
+    rows["passage"] = first.isin(known).map({True: "known", False: "new"})
+    return rows
+
+
+def _name_length(query: str) -> str:
+    return _find_name(LENGTHS, len(query.split()))
 
 
 def _name_overlap(query: str, text: str) -> str:
     if query.casefold() in text.casefold():
         return "verbatim"
     words = set(list_words(query))
-    share = len(words & set(list_words(text))) / max(1, len(words))
-    return next(name for limit, name in OVERLAP_LIMITS if share < limit)
+    return _find_name(OVERLAPS, len(words.intersection(list_words(text))) / max(1, len(words)))
+
+
+def _find_name(names: dict[str, float], size: float) -> str:
+    """Return the first name whose limit is above `size`."""
+    return next(name for name, limit in names.items() if size < limit)

@@ -2,20 +2,18 @@
 
 import hashlib
 import re
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from plumbline.contract.errors import explain_damage
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 CORPUS = "corpus.parquet"
 ID_LETTERS = 16  # of the digest of a passage, which is its id where it has none
-WHOLE = re.compile(r"(\d+)\.0+")  # so a table writes the id 12 where another one is missing
+WHOLE = re.compile(r"^(\d+)\.0+$")  # so a table writes the id 12 where another one is missing
 
 
 @dataclass(frozen=True)
@@ -25,24 +23,20 @@ class Corpus:
     ids: list[str]
     texts: list[str]
 
-    def digest(self) -> str:
-        """Return a SHA-256 of all ids and texts."""
-        lines = "\0".join([*self.ids, *self.texts])
-        return digest_text(lines)
+
+def digest_text(text: str) -> str:
+    """Return the SHA-256 of a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def name_passage(text: str) -> str:
+    """Return the id of a passage that has none in the source."""
+    return digest_text(text)[:ID_LETTERS]
 
 
 def read_id(label: str) -> str:
     """Return the id that a label may mean: 12 for 12.0."""
-    whole = WHOLE.fullmatch(label)
-    return whole[1] if whole else label
-
-
-def write_corpus(examples: Path, corpus: Corpus) -> None:
-    """Write the corpus."""
-    import pandas as pd
-
-    table = pd.DataFrame({"id": corpus.ids, "text": corpus.texts})
-    table.to_parquet(examples / CORPUS, index=False)
+    return WHOLE.sub(r"\1", label)
 
 
 def read_corpus(examples: Path) -> Corpus:
@@ -51,12 +45,7 @@ def read_corpus(examples: Path) -> Corpus:
     return Corpus(table["id"].tolist(), table["text"].tolist())
 
 
-def write_queries(examples: Path, split: str, queries: "pd.DataFrame") -> None:
-    """Write the queries of a split; its columns are those of `read_queries`."""
-    queries.to_parquet(examples / f"{split}.parquet", index=False)
-
-
-def read_queries(examples: Path, split: str) -> "pd.DataFrame":
+def read_queries(examples: Path, split: str) -> pd.DataFrame:
     """Read the queries of a split, in order; DataError where the file is missing or damaged.
 
     The columns are id, query, topic, `passages`, the ids of those that answer it, with their
@@ -72,25 +61,16 @@ def read_inputs(examples: Path, split: str) -> dict[str, list[str]]:
 
 def shuffle_labels(examples: Path, target: Path, seed: int, max_rows: int) -> None:
     """Write train (`max_rows` of it) and validation to `target`, their passages shuffled."""
-    write_corpus(target, read_corpus(examples))
+    shutil.copy2(examples / CORPUS, target)
     random = np.random.default_rng(seed)
-    for split in ("train", "validation"):
-        queries = read_queries(examples, split)
-        if split == "train":
-            queries = queries.head(max_rows)
+    for split, most in (("train", max_rows), ("validation", None)):
+        queries = read_queries(examples, split)[:most]
+        answers = queries[["passages", "grades", "negatives"]]
         order = random.permutation(len(queries))
-        answers = ["passages", "grades", "negatives"]
-        shuffled = queries.assign(**queries[answers].iloc[order].reset_index(drop=True))
-        write_queries(target, split, shuffled)
+        shuffled = queries.assign(**answers.iloc[order].reset_index(drop=True))
+        shuffled.to_parquet(target / f"{split}.parquet", index=False)
 
 
-def digest_text(text: str) -> str:
-    """Return the SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _read_table(path: Path) -> "pd.DataFrame":
-    import pandas as pd
-
+def _read_table(path: Path) -> pd.DataFrame:
     with explain_damage(path):
         return pd.read_parquet(path)
