@@ -42,11 +42,10 @@ def divide_queries(
 
 def find_splits(params: RetrievalParams, columns: Columns) -> list[str | None]:
     """Return the split of rows with these queries; None where passages or files decide it."""
-    queries, data = columns["query"], params.data
+    texts, data = columns["query"], params.data
     if data.split.by == "passage" or find_folder(data.source):
-        return [None] * len(queries)
-    cut = (query.strip()[: data.max_chars] for query in queries)
-    return [_choose_split(fold_query(query), data.split) for query in cut]
+        return [None] * len(texts)
+    return [_choose_split(fold_query(text.strip()[: data.max_chars]), data.split) for text in texts]
 
 
 def _divide_by_query(queries: Sequence[PooledQuery], split: QuerySplit) -> Iterator[str]:

@@ -7,7 +7,6 @@ article than the one that answers it, so that the best score of any model is kno
 import functools
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +27,9 @@ def draw_pool(
     settings: GeneratedQueries, seed: int
 ) -> tuple[dict[str, str], dict[str, list[PooledQuery]]]:
     """Return the texts of all articles by their ids, and the queries of each split."""
-    ids = _name_articles()
-    texts = {id_: _write_article(*article) for article, id_ in ids.items()}
+    texts = {id_: _write_article(*article) for article, id_ in _name_articles().items()}
     seen: set[str] = set()
-    splits: dict[str, list[PooledQuery]] = {}
-    for split in SPLITS:
-        splits[split] = []
-        for number, (topic, text, asked) in enumerate(_draw_split(settings, seed, split, seen)):
-            grades = {ids[article]: 1 for article in asked}
-            splits[split].append(PooledQuery(f"{split}:{number}", text, topic, grades))
-    return texts, splits
+    return texts, {split: _draw_split(settings, seed, split, seen) for split in SPLITS}
 
 
 def find_wrong(settings: GeneratedQueries, seed: int, split: str) -> list[bool]:
@@ -70,18 +62,20 @@ def _write_article(issue: str, product: str) -> str:
 
 def _draw_split(
     settings: GeneratedQueries, seed: int, split: str, seen: set[str]
-) -> Iterator[tuple[str, str, list[Article]]]:
-    """Yield the topic, the text and the articles of each query; of train, they may be repeated."""
-    num_rows = getattr(settings, split)
-    articles = list(_name_articles())
-    order = _seed(seed, split).sample(articles, len(articles))
+) -> list[PooledQuery]:
+    """Draw the queries of a split; those of train may have an article in common."""
+    num_rows, ids = getattr(settings, split), _name_articles()
+    order = _seed(seed, split).sample(list(ids), len(ids))
     free = order if split == "train" else order[num_rows:]
+    queries = []
     for number in range(num_rows):
         first = order[number % len(order)]
         text, asked = _draw_query(settings, _seed(seed, split, number), first, free, seen)
         if split != "train":
             free = [one for one in free if one not in asked]
-        yield first[0], text, asked
+        grades = {ids[article]: 1 for article in asked}
+        queries.append(PooledQuery(f"{split}:{number}", text, first[0], grades))
+    return queries
 
 
 def _draw_query(

@@ -1,7 +1,7 @@
 """From a source to a corpus, queries in three splits, and a manifest with one row a query."""
 
+from bisect import bisect_right
 from collections import defaultdict
-from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,8 @@ from tasks.retrieval.data.storage import (
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import list_words
 
-OVERLAPS = {"low": 1 / 3, "middle": 2 / 3, "high": inf}  # shares below these limits
-LENGTHS = {"short": 3, "medium": 8, "long": inf}  # words of a query, below these limits
+LENGTHS, LEAST_WORDS = ("short", "medium", "long"), (3, 8)  # of those but the first
+OVERLAPS, LEAST_SHARES = ("low", "middle", "high"), (1 / 3, 2 / 3)
 
 
 def ingest(params: RetrievalParams, examples: Path, manifest: Path) -> dict[str, Any]:
@@ -79,16 +79,12 @@ def list_rows(examples: Path, split: str) -> pd.DataFrame:
 
 
 def _name_length(query: str) -> str:
-    return _find_name(LENGTHS, len(query.split()))
+    return LENGTHS[bisect_right(LEAST_WORDS, len(query.split()))]
 
 
 def _name_overlap(query: str, text: str) -> str:
     if query.casefold() in text.casefold():
         return "verbatim"
     words = set(list_words(query))
-    return _find_name(OVERLAPS, len(words.intersection(list_words(text))) / max(1, len(words)))
-
-
-def _find_name(names: dict[str, float], size: float) -> str:
-    """Return the first name whose limit is above `size`."""
-    return next(name for name, limit in names.items() if size < limit)
+    share = len(words.intersection(list_words(text))) / max(1, len(words))
+    return OVERLAPS[bisect_right(LEAST_SHARES, share)]

@@ -28,7 +28,8 @@ def read_judged(folder: Path, data: PairData, notices: list[str]) -> Iterator[Pa
     Judgements of qrels/test.tsv come first, as test queries. DataError for an id that is in no
     file, and for a grade such as 0.5.
     """
-    queries, texts = (_read_texts(folder / name, data, notices) for name in (QUERIES, CORPUS))
+    queries = _read_texts(folder / QUERIES, data, notices)
+    texts = _read_texts(folder / CORPUS, data, notices)
     for id_, text in texts.items():
         if text:
             yield Pair(CORPUS, text, passage_id=id_)
