@@ -97,7 +97,7 @@ def check_outcomes(
     days = ClosedDays(own, folder, given.kind, subject.history)
     if days.damage and record:
         raise DataError(days.damage)
-    starts = [closing.find_start(day) for day in days.entries]
+    starts = [datetime.fromisoformat(f"{day}T00:00+00:00") for day in days.entries]
     since = max(starts) + timedelta(days=1) if record and starts else None
     first = min(starts, default=None)
     joined = JoinedRows(subject, folder, given, now, first=first, since=since)
@@ -122,13 +122,14 @@ def check_outcomes(
     return report | {"model": {"name": own.name, "version": own.version}, "reason": reason}
 
 
-def name_winner(subject: Subject, report: Mapping[str, Any]) -> dict[str, str]:
+def name_winner(report: Mapping[str, Any]) -> dict[str, str]:
     """Name what CI asks approval for where a look ended a trial that was won; else nothing."""
-    plan, found, own = subject.plan, report["trial"] or {}, subject.champion
-    if not plan or found.get("verdict") not in WON or not found.get("end", "").startswith(WON):
+    found, model = report["trial"] or {}, report["model"]
+    verdict = found.get("verdict")
+    if verdict not in WON or not found.get("end", "").startswith(verdict):
         return {}
-    names = {"model": own.name, "champion": own.version}
-    return {"won": plan.version, "bundle": plan.bundle} | names
+    names = {"model": model["name"], "champion": model["version"]}
+    return {"won": found["version"], "bundle": found["bundle"]} | names
 
 
 def find_exit_code(report: Mapping[str, Any]) -> int:
@@ -213,7 +214,7 @@ def _find_plan(subject: Subject, folder: RequestFolder, kind: str) -> trial.Plan
     """The plan of the last trial, if it has ended, or outcomes of this kind decide it."""
     plan = subject.plan
     if plan and not plan.ended:
-        plan = replace(plan, ended=closing.find_other_log(subject.history, folder.digest, plan))
+        plan = replace(plan, ended=trial.find_end(plan, subject.history, folder.digest))
     return plan if plan and (plan.ended or plan.is_split != (kind == closing.LABEL)) else None
 
 

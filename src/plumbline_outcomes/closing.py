@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 from collections.abc import Sequence
-from datetime import date, datetime
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,7 @@ from plumbline.registry.journal_rules import read_facts
 from plumbline.registry.reader.verified_cache import CachedVersion
 from plumbline.sources.request_folder import SUFFIX, RequestFolder
 from plumbline_outcomes import trial_look
-from plumbline_outcomes.trial import Plan
+from plumbline_outcomes.trial import Plan, find_end
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,22 +40,6 @@ def list_closed(history: Sequence[Entry], log: str, kind: str = LABEL) -> dict[s
         if "day" in facts and (facts["log"], facts.get("kind", LABEL)) == (log, kind):
             closed[facts["day"]] = entry
     return closed
-
-
-def find_other_log(history: Sequence[Entry], log: str, plan: Plan) -> str:
-    """Say which entry binds a trial to another log than that with this digest; "" for none."""
-    for entry in history:
-        facts = read_facts(entry)
-        counts = facts.get("pairs", {})
-        if counts.get("trial") == plan.number and counts["rows"]:
-            there = f"cannot tell, days of another log count (journal entry {entry.number})"
-            return "" if facts["log"] == log else there
-    return ""
-
-
-def find_start(day: str) -> datetime:
-    """When a day of UTC, such as 2026-11-20, began."""
-    return datetime.fromisoformat(f"{day}T00:00+00:00")
 
 
 class ClosedDays:
@@ -101,9 +85,9 @@ class ClosedDays:
         due, why_open = _list_due(rows, last, gaps)
         plan = None if plan and plan.ended else plan
         with open_desk(self.model) as desk:
-            other = find_other_log(desk.entries, self._folder.digest, plan) if plan else ""
-            if other:
-                raise DataError(f"{self._folder.shown}: {other} since a moment; run it again")
+            ended = find_end(plan, desk.entries, self._folder.digest) if plan else ""
+            if ended:
+                raise DataError(f"{self._folder.shown}: {ended} since a moment; run it again")
             known = list_closed(desk.entries, self._folder.digest, self._kind)
             for day in due:
                 if day not in known:

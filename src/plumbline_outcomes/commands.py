@@ -104,7 +104,7 @@ def judge(
             print_plain("  a look: nothing was recorded; --record closes days and decides by them")
         print_plain(f"full report: {layout.OUTCOMES_PAGE}")
     if workflow:
-        announce_verdict("outcomes", verdict, reason, **check.name_winner(subject, report))
+        announce_verdict("outcomes", verdict, reason, **check.name_winner(report))
         return
     raise typer.Exit(check.find_exit_code(report))
 
@@ -133,16 +133,12 @@ def begin_trial(
 
     Serve with `--canary` or `--shadow`; `plumbline outcomes LOG OUTCOMES --record` ends it.
     """
-    from plumbline.registry.reader import find_version
-    from plumbline.registry.reader.addresses import BUNDLE_TAG
     from plumbline.sources.request_folder import RequestFolder
     from plumbline_outcomes import trial
 
     params, subject = _open_champion(model)
-    name = subject.champion.name
-    bundle = find_version(f"models:/{name}/{version}").tags[BUNDLE_TAG]
-    folder, now = RequestFolder(log), datetime.now(UTC)
-    differ, num_rows, ahead = trial.measure_difference(subject, bundle, folder, now)
+    name, folder, now = subject.champion.name, RequestFolder(log), datetime.now(UTC)
+    differ, num_rows, ahead = trial.measure_difference(subject, version, folder, now)
     asked: Any = {"worth": worth, "days": days, "reason": reason, "ahead": ahead}
     if kind == "reaction":
         asked |= {"kind": "split", "share": share}

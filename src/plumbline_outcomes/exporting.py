@@ -71,10 +71,7 @@ def export_rows(
                         "was right; training needs a column of labels")  # fmt: skip
     joined.refuse_strangers()
     new_classes = check.find_new_classes(joined.list_truths(), subject.classes)
-    half, least = params.outcomes.sample / 2, params.outcomes.min_coverage
-    batches = joined.rows.read(LABELLED, MIN_WHOLE, half, least, half, least)
-    found = [row for batch in batches for row in batch.to_pylist()]
-    _refuse_early(found)
+    found = _read_labels(joined, params)
     present = _read_files(goal)
     samples = _list_samples(present)
     entries = closing.list_closed(subject.history, folder.digest)
@@ -120,7 +117,11 @@ def _refuse_leaks(data: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_early(found: list[dict[str, Any]]) -> None:
+def _read_labels(joined: JoinedRows, params: Params) -> list[dict[str, Any]]:
+    """Read the labelled rows; DataError where labels are older than their answers."""
+    half, least = params.outcomes.sample / 2, params.outcomes.min_coverage
+    batches = joined.rows.read(LABELLED, MIN_WHOLE, half, least, half, least)
+    found = [row for batch in batches for row in batch.to_pylist()]
     timed = [row for row in found if row["labelled_at"] is not None]
     early = [row for row in timed if row["labelled_at"] < row["at"]]
     if len(early) > MAX_EARLY * len(timed):
@@ -129,6 +130,7 @@ def _refuse_early(found: list[dict[str, Any]]) -> None:
             f"of {early[0]['request_id']!r:.60}: a clock is wrong, or the label was known before "
             "and the text may hold it; correct the column `at`"
         )
+    return found
 
 
 def _find_place(row: Mapping[str, Any], subject: check.Subject, trust: bool) -> str:

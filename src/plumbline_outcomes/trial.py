@@ -109,14 +109,15 @@ class Plan:
 
 
 def measure_difference(
-    subject: "Subject", bundle: str, folder: RequestFolder, now: datetime
+    subject: "Subject", version: str, folder: RequestFolder, now: datetime
 ) -> tuple[float, int, float]:
-    """Measure on which share of the rows a bundle and the champion differ, and count these rows.
+    """Measure on which share of the rows a version and the champion differ, and count these rows.
 
     No label is needed. Where there is no such row yet, the share is UNKNOWN. The third are the
     seconds that a server's clock is ahead: what it has answered by `now` is earlier than a plan.
     """
     own, fields = subject.champion, subject.signature.outputs
+    bundle = find_version(f"models:/{own.name}/{version}").tags[BUNDLE_TAG]
     stored, _ = read_requests(folder, own.name, None, now)
     found = [
         is_other_decision(read_outputs(pair["own"], fields), read_outputs(pair["other"], fields))
@@ -216,25 +217,32 @@ def find_trial(entries: Sequence[Entry]) -> Plan | None:
     return None
 
 
-def find_end(plan: Plan, entries: Sequence[Entry]) -> str:
-    """Say how a trial ended, by the entries of its model; "" while it is open."""
+def find_end(plan: Plan, entries: Sequence[Entry], log: str = "") -> str:
+    """Say how a trial ended, by the entries of its model; "" while it is open.
+
+    For a `log`, of which this is the digest, it is over too where days of another one count.
+    """
+    other = ""
     for entry in entries:
         if entry.number <= plan.number:
             continue
-        there = f"journal entry {entry.number}"
+        there, facts = f"(journal entry {entry.number})", read_facts(entry)
         if entry.moves:
-            return f"void, the champion changed ({there})"
+            return f"void, the champion changed {there}"
         if (entry.action, entry.bundle) == ("return", plan.bundle):
-            return f"returned ({there})"
-        facts = read_facts(entry)
+            return f"returned {there}"
         if facts.get("trial") == plan.number:
-            return f"{facts['verdict']} ({there})"
+            return f"{facts['verdict']} {there}"
+        counts = facts.get("pairs", {})
+        is_counted = counts.get("trial") == plan.number and counts["rows"]
+        if log and is_counted and facts["log"] != log:
+            other = f"cannot tell, days of another log count {there}"
     try:
         version = find_version(f"models:/{entries[0].model}/{plan.version}")
     except AbsentVersionError:
         return "void, the version is not in the registry"
     is_same = version.tags.get(BUNDLE_TAG) == plan.bundle
-    return "" if is_same else "void, the version has another bundle"
+    return other if is_same else "void, the version has another bundle"
 
 
 def end_trial(name: str, plan: Plan, found: Mapping[str, Any], *, is_whole: bool = True) -> str:

@@ -61,6 +61,8 @@ def look(
     )
     return found | {
         "trial": plan.number,
+        "version": plan.version,
+        "bundle": plan.bundle,
         "verdict": verdict,
         "why": why,
         "told": told,

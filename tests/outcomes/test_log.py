@@ -165,7 +165,7 @@ def look(plan: Plan, labels: dict[str, float], params: Params) -> dict[str, Any]
     pd.Series(labels, name="y").rename_axis("request_id").to_csv("labels.csv")
     cached = VerifiedModelCache("models:/line@champion").fetch_latest()
     known = (cached, read_signature(cached.folder), {}, lambda answer, y: answer["y"] == float(y))
-    subject = check.Subject(*known, frozenset(), None, plan=plan)
+    subject = check.Subject(*known, frozenset(), None, plan=plan, history=read_entries("trial"))
     now = plan.begin + timedelta(days=1)
     report = check.check_outcomes(subject, "log", "labels.csv", params, now, label="y")
     return dict(report["trial"])

@@ -77,11 +77,11 @@ class Trial:
 
     def look(self, days: int = 20, **options: Any) -> dict[str, Any]:
         """What is found of the trial so many days after it began."""
-        self.world.plan = trial.find_trial(promotion.read_history("line"))
-        subject = self.world.subject
+        self.world.history = tuple(promotion.read_history("line"))
+        self.world.plan = trial.find_trial(self.world.history)
         report = self.world.look(now=self.begin + days * DAY, **options)
         assert report["trial"]["told"] in report["lines"]
-        won = check.name_winner(subject, report)
+        won = check.name_winner(report)
         return dict(report["trial"]) | {"lines": report["lines"], "won": won}
 
 
@@ -223,13 +223,19 @@ def test_all_count_the_same_rows_as_different(
     world.tell("r", "p3")
     labels, now = tmp_path / "labels.csv", plan.begin + 3 * DAY
     pd.DataFrame(world.outcomes).to_csv(labels, index=False)
-    subject = replace(world.subject, signature=signature, score_answer=lambda *_: 1.0, plan=plan)
+    subject = replace(
+        world.subject,
+        signature=signature,
+        score_answer=lambda *_: 1.0,
+        plan=plan,
+        history=read_entries("trial"),
+    )
     report = check.check_outcomes(subject, str(world.log), str(labels), params, now)
     assert report["trial"]["differs"] == differs
     wanted = drawing.Drawing(7, differs=True)
     assert len(drawing.draw_rows(subject, str(world.log), params, now, wanted)[0]) == differs
     folder = RequestFolder(str(world.log))
-    found = trial.measure_difference(subject, bundles[0], folder, now)
+    found = trial.measure_difference(subject, CHALLENGER, folder, now)
     assert found[:2] == (differs, 1)
 
 
@@ -273,7 +279,7 @@ def test_what_a_server_whose_clock_is_ahead_answered_before_the_plan_is_before_i
     world, now = World(tmp_path, params, bundle=find_bundle("1")), datetime.now(UTC)
     world.answer("before", at=now + DAY / 24)
     world.write_log()
-    told = (world.subject, "", RequestFolder(str(world.log)))
+    told = (world.subject, CHALLENGER, RequestFolder(str(world.log)))
     _, _, ahead = trial.measure_difference(*told, now)
     assert begin(params, ahead=ahead).begin > now + DAY / 24
     assert trial.measure_difference(*told, now + DAY)[2] == 0.0

@@ -50,7 +50,8 @@ class Split:
             self.come("", "champion", 0.5, at=at, assigned=None, share=None, key=None)
 
     def look(self, days: int = 40, **options: Any) -> dict[str, Any]:
-        self.world.plan = trial.find_trial(promotion.read_history("line"))
+        self.world.history = tuple(promotion.read_history("line"))
+        self.world.plan = trial.find_trial(self.world.history)
         return dict(self.world.look(now=self.plan.begin + days * DAY, **options)["trial"])
 
 
