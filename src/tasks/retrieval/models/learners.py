@@ -17,7 +17,8 @@ def build_learner(params: RetrievalParams, candidate: str, examples: Path) -> Le
 
         return build_tuned_learner(config, params, examples)
     if isinstance(config, EncoderSettings):
-        from tasks.retrieval.models.encoding import load_model, save_encoder
+        from tasks.retrieval.models.encoder_files import save_encoder
+        from tasks.retrieval.models.encoding import load_model
 
         model = load_model(config)
         save = partial(save_encoder, config, model, params, examples)

@@ -14,13 +14,8 @@ from plumbline.contract.learning_rate import decay_linearly
 from plumbline.contract.records import Learner
 from plumbline.encoders.layers import UsedEmbedding, freeze_lower_layers
 from tasks.retrieval.data.storage import read_corpus, read_queries
-from tasks.retrieval.models.encoding import (
-    SentenceEncoder,
-    load_model,
-    load_tokenizer,
-    pad_tokens,
-    save_encoder,
-)
+from tasks.retrieval.models.encoder_files import save_encoder
+from tasks.retrieval.models.encoding import SentenceEncoder, load_model, load_tokenizer, pad_tokens
 from tasks.retrieval.params import RetrievalParams, TunedConfig
 
 VALIDATION_BATCH = 64
