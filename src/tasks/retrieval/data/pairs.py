@@ -16,7 +16,6 @@ SYNONYMS = {
     "query": ("question", "anchor", "search", "title", "sentence1", "text"),
     "passage": ("positive", "answer", "document", "context", "pos", "text", "sentence2"),
 }
-ORIGINS = ("", "uniform", "chosen")  # of a file; those of labels come last
 
 
 @dataclass(frozen=True)
@@ -34,22 +33,16 @@ class Pair:
     is_label: bool = False  # of an answer: the passage may be an id of one
 
 
-def read_pairs(data: PairData, notices: list[str]) -> Iterator[Pair]:
-    """Yield the pairs of the source and of `data.corpus`, then labels of answers.
+def read_pairs(data: PairData, notices: list[str]) -> list[Pair]:
+    """List the pairs of the source and of `data.corpus`, then labels of answers.
 
-    Labels that somebody chose are of train. DataError names a row without a query or passage.
+    Labels that somebody chose are of train, and come last. DataError names a row without a query or
+    passage.
     """
-    parts = [*_locate_parts(data, data.source)]
+    pairs = [*_read_source(data, data.source, notices)]
     if data.corpus is not None:
-        parts += _locate_parts(data, data.corpus)
-    for origin, part, columns in sorted(parts, key=lambda found: ORIGINS.index(found[0])):
-        split = "train" if origin == "chosen" else ""
-        for place, texts in read_texts(part, [*columns.values()], data.max_chars, notices):
-            values: dict[str, Any] = dict(zip(columns, texts, strict=True))
-            for name in ("query", "passage"):
-                if values.get(name) == "":
-                    raise DataError(f"{place}: {name} is empty; complete the row, or leave it out")
-            yield Pair(place, split=split, is_label=origin != "", **values)
+        pairs += _read_source(data, data.corpus, notices)
+    return sorted(pairs, key=lambda pair: (pair.is_label, pair.split))
 
 
 def read_texts(
@@ -61,23 +54,24 @@ def read_texts(
         yield f"{part.name}:{row.number}", texts
 
 
-def _locate_parts(
-    data: PairData, source: str
-) -> Iterator[tuple[str, SourcePart, dict[str, WantedColumn]]]:
-    """Yield the origin of each part, and its columns by the names in `Pair`."""
-    is_corpus = source != data.source
+def _read_source(data: PairData, source: str, notices: list[str]) -> Iterator[Pair]:
+    """Yield the pairs of one address; a corpus has no queries, and its own pin."""
+    is_corpus = source == data.corpus
+    own = {"passage", "passage_id"} if is_corpus else None
     pins = {name: pin for name, pin in data.sha256.items() if (name == data.corpus) == is_corpus}
     for part in locate_parts([(None, source)], pins):
         label = re.search(WHICH, f"{part.name}:0")
-        if label:
-            yield label[1], part, _list_columns(data, {"query", "passage"})
-        elif is_corpus:
-            yield "", part, _list_columns(data, {"passage", "passage_id"})
-        else:
-            yield "", part, _list_columns(data)
+        split = "train" if label and label[1] == "chosen" else ""
+        columns = _list_columns(data, {"query", "passage"} if label else own)
+        for place, texts in read_texts(part, [*columns.values()], data.max_chars, notices):
+            values: dict[str, Any] = dict(zip(columns, texts, strict=True))
+            for name in ("query", "passage"):
+                if values.get(name) == "":
+                    raise DataError(f"{place}: {name} is empty; complete the row, or leave it out")
+            yield Pair(place, split=split, is_label=label is not None, **values)
 
 
-def _list_columns(data: PairData, names: set[str] | None = None) -> dict[str, WantedColumn]:
+def _list_columns(data: PairData, names: set[str] | None) -> dict[str, WantedColumn]:
     named = data.columns.model_dump(include=names, exclude_none=True).items()
     return {
         name: WantedColumn(column, f"data.columns.{name}", SYNONYMS.get(name, ()))
