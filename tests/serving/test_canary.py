@@ -19,16 +19,14 @@ from plumbline.registry import journal
 def test_a_canary_that_differs_much_is_taken_out_and_not_returned(lines: Lines) -> None:
     """Which of the two is right nobody knows: a person may look, and promote it."""
     before = len(read_history(lines))
-    with serving(lines, "--canary", "2=50%") as server, loaded(server, 4) as load:
-        server.wait(lambda: "taken out of service, not returned" in server.log.read_text())
+    with serving(lines, "--canary", "2=50%") as server:
+        with loaded(server, 4) as load:
+            server.wait(lambda: "taken out of service, not returned" in server.log.read_text())
+        assert set(load.statuses) == {200}
         assert "answers that differ from the champion's" in server.log.read_text()
-        after = len(load.statuses)
-        server.wait(lambda: len(load.statuses) > after + 50)
-        load.versions.clear()
-        cleared = len(load.statuses)
-        server.wait(lambda: len(load.statuses) > cleared + 150)
-        assert load.versions == {"1"}
-    assert set(load.statuses) == {200}
+        assert {read_version(server) for _ in range(40)} == {"1"}
+        replace_workers(server)
+        assert {read_version(server) for _ in range(40)} == {"1"}
     assert read_history(lines)[before:] == []
 
 

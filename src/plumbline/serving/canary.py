@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -47,8 +48,8 @@ class CanarySlot:
         self._cache = cache
         self._run_in_background = run_in_background
         self._model: LoadedModel | None = None
-        # A file that tells the other workers that the trial is over.
-        self._end = settings.state / "canary-end" if settings.state else None
+        self._end = settings.state / "canary-end"  # tells all workers that the trial is over
+        self._claimed = settings.state / f"canary.{os.getpid()}"
         # Each process judges by its own requests: all together return a sound one by ALPHA.
         level = ALPHA / (settings.workers * settings.limits.canary_servers)
         self._trial = Trial(settings.limits.max_disagreement, level)
@@ -81,7 +82,7 @@ class CanarySlot:
             self._salt = await asyncio.to_thread(_choose_salt, cached, self._champion)
         except Exception as error:  # noqa: BLE001  whatever its code raises
             log.warning("canary: not in service, the champion answers: %s", describe_error(error))
-            self._end_for_all()
+            self._end.touch()
         else:
             self._model = model
 
@@ -114,7 +115,7 @@ class CanarySlot:
         canary = self._model
         if canary is None:
             return
-        if self._end and self._end.exists():
+        if self._end.exists():
             self.stop("taken out of service: another worker did so")
             return
         try:
@@ -131,7 +132,7 @@ class CanarySlot:
         if canary:
             log.warning("canary: %s", problem)
             metrics.MODEL_VERSION.labels(canary.cached.name, "canary").set(0)
-            self._end_for_all()
+            self._end.touch()  # a user must not meet it on some workers only
             self._run_in_background(canary.close())
 
     async def record_return(self) -> None:
@@ -151,29 +152,28 @@ class CanarySlot:
             self._due = None
 
     async def close(self) -> None:
-        """Write a return that is due into the journal, then stop."""
+        """Write a return that is due into the journal, then stop; another worker may take over."""
         await self.record_return()
         if self._model:
             await self._model.close()
-
-    def _end_for_all(self) -> None:
-        """Let the other workers stop it too: a user must not meet it on some of them only."""
-        if self._end:
-            self._end.touch()
+        self._claimed.unlink(missing_ok=True)
 
     def _claim(self, version: str) -> None:
         """Note that this worker has the canary: one that it ended would end the next one too."""
-        state = self._settings.state
-        for number in range(self._settings.workers):
-            try:
-                if state:
-                    (state / f"canary-{number}").touch(exist_ok=False)
-            except FileExistsError:
-                continue
-            return
-        raise ParamsError(
-            f"--canary {version}: a worker had it before; start the server again to try it"
-        )
+        others = [int(path.suffix[1:]) for path in self._end.parent.glob("canary.*")]
+        if self._end.exists() or not all(map(_is_running, others)):
+            raise ParamsError(
+                f"--canary {version}: a worker had it before; start the server again to try it"
+            )
+        self._claimed.touch()
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def _choose_salt(canary: CachedVersion, champion: CachedVersion | None) -> str:

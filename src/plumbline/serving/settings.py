@@ -139,7 +139,7 @@ class Settings:
         ),
     ] = field(default_factory=list)
     cache: Path | None = None
-    state: Path | None = None  # a folder that the workers share while the server runs
+    state: Path = Path()  # a folder that the workers share while the server runs
 
     def __post_init__(self) -> None:
         if self.key_header and not re.fullmatch(r"[A-Za-z0-9-]+", self.key_header):
