@@ -41,7 +41,7 @@ SELECT rows.*, pairs.outputs AS other FROM rows
 LEFT JOIN (SELECT request_id, "row", "at", any_value(outputs) AS outputs, count(*) AS size
            FROM rows WHERE side <> 'champion' GROUP BY request_id, "row", "at") AS pairs
   ON rows.request_id = pairs.request_id AND rows."row" = pairs."row" AND rows."at" = pairs."at"
-WHERE rows.rowid IN (SELECT place FROM first) AND rows."at" < ? AND (size > 0 OR NOT ?) AND draw < ?
+WHERE rows."#row" IN (FROM first) AND rows."at" < ? AND (size > 0 OR NOT ?) AND draw < ?
 """
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from plumbline.contract.answers import ROUNDING, is_same_answer, pick_decision
 from plumbline.contract.errors import DataError
 from plumbline.sources.request_folder import RequestFolder
-from plumbline.tables.rows import StoredRows
+from plumbline.tables.rows import ROW, StoredRows
 from plumbline_outcomes.outcome_rows import OutcomesFile
 from plumbline_outcomes.request_rows import read_outputs, read_requests
 
@@ -98,20 +98,20 @@ WHERE number > last AND NOT EXISTS (FROM labels WHERE number = 0 AND NOT unnumbe
 """
 # Each version counts by its first answer to a row, or the row by the first one that there is.
 FIRST = """
-SELECT arg_min(rowid, ("at", side <> 'champion', outputs IS NULL, side)) AS place
+SELECT arg_min("#row", ("at", side <> 'champion', outputs IS NULL, side)) AS "#row"
 FROM rows ANTI JOIN (SELECT request_id FROM ids WHERE ambiguous) USING (request_id)
 GROUP BY request_id, "row", CASE WHEN ? THEN bundle END
 """
 LABELLED = """
-CREATE VIEW labelled AS SELECT rows.*, rows.rowid AS place, strftime("at", '%Y-%m-%d') AS day,
+CREATE VIEW labelled AS SELECT rows.*, strftime("at", '%Y-%m-%d') AS day,
   truth, labelled_at, source, slices, coalesce(counts, false) AS counts
 FROM rows LEFT JOIN (SELECT * FROM found WHERE status = 'joined') AS found
   ON rows.request_id = found.request_id AND rows."row" = number
-WHERE rows.rowid IN (SELECT place FROM first)
+WHERE rows."#row" IN (FROM first)
 """
 # Python computes the score, and the answer unless it is a text.
 TOLD = """
-SELECT place, request_id, truth, shown, outputs FROM labelled
+SELECT "#row", request_id, truth, shown, outputs FROM labelled
 WHERE truth IS NOT NULL AND outputs IS NOT NULL OR NOT ?
   OR len(list_filter(json_extract_string(outputs, ?::VARCHAR[]), lambda text: text <> '')) > 0
 """
@@ -120,15 +120,16 @@ CREATE TABLE answers AS SELECT id, "row", "at", labelled_at, day, bundle, versio
   key, coalesce(answer, outputs ->> ?, '') AS answer, source, slices, draw, share,
   TRY_CAST(coalesce(outputs ->> '$.score', outputs ->> '$.confidence') AS DOUBLE) AS confidence,
   score, shown, outputs IS NOT NULL AS answered, counts
-FROM labelled LEFT JOIN scores USING (place)
+FROM labelled LEFT JOIN scores USING ("#row")
 """
-# A table of pandas keeps each text of a category once.
+# A table of pandas keeps each text of a category once, and is sorted there in less memory.
 TEXTS = "SELECT column_name FROM (DESCRIBE answers) WHERE column_type = 'VARCHAR'"
 CATEGORY = """
 CREATE TYPE {0}_texts AS ENUM (
   SELECT DISTINCT "{0}" FROM answers WHERE "{0}" IS NOT NULL ORDER BY ALL)
 """
-ORDERED = 'SELECT * REPLACE ({}) FROM answers ORDER BY "at", id, "row", side'
+COLLECTED = "SELECT * REPLACE ({}) FROM answers"
+IN_TIME = ["at", "id", "row", "side"]
 STATUSES = """
 SELECT status, count(*) AS size, list(DISTINCT request_id ORDER BY request_id)[:?] AS ids
 FROM found GROUP BY status ORDER BY status
@@ -256,8 +257,10 @@ class JoinedRows:
         for name in texts:
             query(CATEGORY.format(name))
         own = ", ".join(f'"{name}"::{name}_texts AS "{name}"' for name in texts)
-        rows = query(ORDERED.format(own))
-        del self.rows, query  # its memory is needed
+        query("SET memory_limit = '64MB'")  # the rest is for what is collected
+        rows = query(COLLECTED.format(own))
+        del self.rows, query
+        rows = rows.sort_values(IN_TIME, ignore_index=True)
         if not self._is_text:
             rows["answer"] = _unify_rounded(rows)
         return rows
@@ -265,7 +268,7 @@ class JoinedRows:
     def _read_scores(self, score_answer: ScoreAnswer) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        schema = pa.schema({"place": pa.int64(), "score": pa.float64(), "answer": pa.string()})
+        schema = pa.schema({ROW: pa.int64(), "score": pa.float64(), "answer": pa.string()})
         yield pa.RecordBatch.from_pylist([], schema)
         for batch in self.rows.read(TOLD, self._is_text, self._lists):
             rows = batch.to_pylist()

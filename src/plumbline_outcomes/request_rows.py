@@ -14,7 +14,7 @@ from plumbline.contract.task import Field
 from plumbline.drift.window import INPUT, OUTPUT, open_log_file
 from plumbline.sources.request_folder import PREFIX, RequestFolder
 from plumbline.tables.parquet_batches import read_row_groups
-from plumbline.tables.rows import StoredRows
+from plumbline.tables.rows import StoredRows, number_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,14 +111,13 @@ def read_requests(
         names = [name for name in names if name >= f"{PREFIX}{before:%Y%m%d}"]
     stored.query("SET GLOBAL TimeZone = 'UTC'")  # of its cursors too
     stored.query(DIGEST)
-    stored.add_table("rows", _read_files(folder, names, model, facts), ROWS, with_inputs, model)
+    batches = number_rows(_read_files(folder, names, model, facts))
+    stored.add_table("rows", batches, ROWS, with_inputs, model)
     ahead = stored.query('SELECT count(*) AS size FROM rows WHERE "at" > ?', now)
     facts.num_ahead = int(ahead["size"][0])
     stored.query(PAST, since or datetime.min.replace(tzinfo=UTC))
-    if since:  # not by DELETE: at the next checkpoint other rows would get their rowid
-        stored.query('CREATE TABLE kept AS SELECT * FROM rows WHERE "at" >= ?', since)
-        stored.query("DROP TABLE rows")
-        stored.query("ALTER TABLE kept RENAME TO rows")
+    if since:
+        stored.query('DELETE FROM rows WHERE "at" < ?', since)
     if 0 < facts.num_old == facts.num_files:
         raise DataError(
             f"{folder.shown}: an earlier version of plumbline wrote it, without numbers of rows; "

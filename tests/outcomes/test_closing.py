@@ -19,7 +19,6 @@ from plumbline.registry.desk import Desk
 from plumbline.registry.journal import Entry
 from plumbline.sources.request_folder import RequestFolder
 from plumbline_outcomes import closing
-from plumbline_outcomes.request_rows import read_requests
 
 DAY = timedelta(days=1)
 
@@ -44,14 +43,6 @@ def list_closed(world: World) -> list[Entry]:
 
 def count_requests() -> int:
     return sum(entry.action == "retrain" for entry in promotion.read_history("line"))
-
-
-def test_rows_of_earlier_days_leave_no_gap_in_the_table(world: World) -> None:
-    # DuckDB moves rows into a gap at a checkpoint, and their rowid is another one then.
-    since = (NOON + DAY).replace(hour=0)
-    rows, _ = read_requests(RequestFolder(str(world.log)), "line", since, NOW)
-    found = rows.query("SELECT count(*) AS size, min(rowid) AS low, max(rowid) AS high FROM rows")
-    assert found.to_dict("records") == [{"size": 200, "low": 0, "high": 199}]
 
 
 def test_an_old_day_is_closed_and_later_labels_change_nothing(world: World) -> None:

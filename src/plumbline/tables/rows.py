@@ -37,7 +37,7 @@ class StoredRows:
         self._database = duckdb.connect(
             f"{folder}/rows", config=CONFIG | {"temp_directory": folder}
         )
-        self.add_table("rows", _number_rows(batches))
+        self.add_table("rows", number_rows(batches))
 
     def add_table(
         self,
@@ -78,7 +78,8 @@ class StoredRows:
             yield from self.read(f'{sql.format(part=part)} ORDER BY rows."{ROW}"', *values)
 
 
-def _number_rows(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+def number_rows(batches: "Iterable[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """Yield batches with the number of each row, from 0, in the column `#row`."""
     import pyarrow as pa
 
     start = 0
