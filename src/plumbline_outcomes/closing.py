@@ -85,6 +85,7 @@ class ClosedDays:
         due, why_open = _list_due(rows, last, gaps)
         plan = None if plan and plan.ended else plan
         with open_desk(self.model) as desk:
+            self._folder.remove_leftovers()
             ended = find_end(plan, desk.entries, self._folder.digest) if plan else ""
             if ended:
                 raise DataError(f"{self._folder.shown}: {ended} since a moment; run it again")

@@ -1,5 +1,7 @@
 """Days are closed once, on a real registry and journal, whatever comes between."""
 
+import os
+import signal
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.support.outcomes import NOON, NOW, World, make_params, record_outcomes
+from tests.support.outcomes import NOON, NOW, World, record_outcomes
 from tests.support.serving.lines import Lines
 
 from plumbline.contract.errors import DataError
@@ -149,6 +151,22 @@ def test_a_run_that_is_killed_is_finished_by_the_next(
     assert list_closed(world) == entries
 
 
+def die() -> str:
+    """What a process that is killed has for the name of a file that it wrote."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    return ""
+
+
+def test_what_a_killed_run_left_is_removed_by_the_next(world: World) -> None:
+    write = RequestFolder(str(world.log)).write
+    run = get_context("fork").Process(target=write, args=(die, b"rows"))
+    run.start()
+    run.join()
+    assert len(list(world.log.glob(".*"))) == 1
+    world.look(record=True)
+    assert not list(world.log.glob(".*"))
+
+
 def test_two_machines_at_once_close_a_day_once(world: World) -> None:
     other = replace(world, outcomes=[row | {"label": "b"} for row in world.outcomes])
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
@@ -210,17 +228,6 @@ def test_a_worse_champion_requests_training_once_for_each_closed_day(world: Worl
     limited = world.look(record=True)
     assert limited["verdict"] == "watch"
     assert "times within a day, the most allowed" in limited["reason"]
-
-
-def test_errors_that_are_reported_sooner_change_nothing(world: World) -> None:
-    """Of a day that is not old enough, errors alone may be known."""
-    world.params = make_params(min_coverage=0.9)
-    for number, row in enumerate(world.outcomes[200:], 200):
-        row["label"] = "a" if number >= 210 else "b"
-    known = world.outcomes[:210]  # of the second day the errors came back
-    sooner = replace(world, outcomes=known)
-    assert sooner.look(record=True, now=NOON + 8 * DAY)["champion"]["mean"] == 0.95
-    assert world.look(record=True, now=NOW)["champion"]["mean"] == 0.95
 
 
 def test_files_that_are_missing_after_a_closed_day_are_seen_at_the_next_look(world: World) -> None:

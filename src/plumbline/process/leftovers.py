@@ -53,10 +53,10 @@ def remove_checkout_leftovers() -> None:
     for pattern in NESTED:
         folders += here.glob(pattern)
     for folder in folders:
-        _remove_leftovers(folder)
+        remove_leftovers(folder)
 
 
-def _remove_leftovers(folder: Path) -> None:
+def remove_leftovers(folder: Path) -> None:
     """Remove temporary files of this user in `folder` that no process holds."""
     for path in folder.glob(f".*{TEMPORARY}"):
         with suppress(OSError):  # gone, or of somebody else

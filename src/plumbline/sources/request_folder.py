@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import IO, cast
 
 from plumbline.contract.errors import DataError
+from plumbline.contract.layout import TEMPORARY
 from plumbline.process.files import write_aside
+from plumbline.process.leftovers import remove_leftovers
 from plumbline.sources.addresses import find_local_path, hide_secrets
 from plumbline.sources.stores import name_store_errors, open_store
 
@@ -87,13 +89,18 @@ class RequestFolder:
         On this machine that is at once; in a store it takes as long as the file takes to be sent.
         """
         if self._local is not None:
-            hidden = self._local / f".{secrets.token_hex(8)}{SUFFIX}"
+            hidden = self._local / f".{secrets.token_hex(8)}{TEMPORARY}"
             with write_aside(hidden) as aside:
                 aside.write_bytes(content)
             hidden.rename(self._local / choose_name())
             return
         with name_store_errors(self.shown):
             self._store.pipe_file(f"{self._path}/{choose_name()}", content)
+
+    def remove_leftovers(self) -> None:
+        """Remove what killed processes left on this machine while they wrote; a store has none."""
+        if self._local is not None:
+            remove_leftovers(self._local)
 
     def delete(self, name: str) -> None:
         """Delete a file, unless that was done already, by another server on the folder say."""
