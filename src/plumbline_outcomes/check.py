@@ -116,6 +116,7 @@ def check_outcomes(
         end = trial.end_trial(own.name, plan, report["trial"], is_whole=not report["open"])
         report["trial"]["end"] = end
     report |= _judge_champion(subject, rows, given.kind, params)
+    report["gap"] = report.get("gap") or given.describe_absent(params)
     if record:
         report |= _draw_conclusion(subject, days, report, params, now)
     reason = f"{own.name} version {own.version}: {report['reason']}"

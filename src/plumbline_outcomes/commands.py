@@ -38,7 +38,7 @@ Outcomes = Annotated[
     str,
     typer.Argument(
         metavar="OUTCOMES",
-        help="A .csv, .jsonl or .parquet file, an address of one, or a SQL query, with the "
+        help="A .csv, .jsonl or .parquet file, an s3:// address, or a SQL query, with the "
         "columns request_id and label.",
     ),
 ]

@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from plumbline.contract.errors import DataError
+from plumbline.contract.params import Params
+from plumbline.sources.addresses import get_scheme, hide_secrets
 from plumbline.sources.parts import locate_parts
 from plumbline.sources.source_part import SourcePart
 from plumbline.tables.records import ReadRequest, WantedColumn
@@ -32,6 +35,14 @@ class OutcomesFile:
     columns: tuple[str, ...]  # request_id, that with the values, those of OPTIONAL, slices
     slices: tuple[str, ...]
     kind: str  # label: a truth; value: a reaction to the answer, from 0 to 1
+
+    def describe_absent(self, params: Params) -> str:
+        """Say which column of `evaluation.groups` is not there; "" for none."""
+        groups = params.evaluation.groups
+        for name in groups.columns if groups else ():
+            if name not in self.slices:
+                return f"no column {name!r} of evaluation.groups: its groups are not compared"
+        return ""
 
     def read_batches(self) -> "Iterator[pa.RecordBatch]":
         """Yield all rows, for a table with the columns GIVEN; nothing is checked."""
@@ -66,6 +77,9 @@ def open_outcomes(
     `labels` are names of the column with the truths, the first of which is taken; `ignored` are
     names of no slices. DataError where the column request_id is missing.
     """
+    if get_scheme(address) in ("http", "https"):
+        shown = hide_secrets(address)
+        raise DataError(f"{shown}: outcomes are not read over http: download the file first")
     parts = locate_parts([(None, address)], {})
     probe = ReadRequest((IDS,), refuse_encoding=True)
     next(parts[0].read_rows(probe), None)

@@ -3,15 +3,17 @@
 import json
 import re
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from datetime import timedelta
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.outcomes import NOON, NOW, OTHER, World
+from tests.support.outcomes import NOON, NOW, OTHER, World, measure_look
 
-from plumbline.contract.errors import DataError
+from plumbline.contract.errors import DataError, PlumblineError
 from plumbline.contract.params import Groups
 from plumbline_outcomes import check, joining, live_score
 from plumbline_outcomes.joining import JoinedRows
@@ -61,11 +63,6 @@ def plant_a_correction(world: World) -> str:
     world.outcomes[399] |= {"at": NOON + DAY}
     world.tell("r399", "c", at=NOON + 2 * DAY)
     return "holds: 400 of 400 labelled, 379 right"
-
-
-def plant_a_withdrawal(world: World) -> str:
-    world.tell("r399", "a", withdrawn="true")
-    return "holds: 399 of 400 labelled.*1 withdrawn"
 
 
 def plant_a_label_that_is_given_again(world: World) -> str:
@@ -140,12 +137,6 @@ def plant_a_new_class(world: World) -> str:
     return "400 labelled, 379 right.*'d' are labels that no test row has: their answers count"
 
 
-def plant_another_column_of_one_value(world: World) -> str:
-    for row in world.outcomes:
-        row["label"] = "d"
-    return "!none of 400 answers is right by labels such as"
-
-
 def plant_labels_that_a_model_without_classes_never_gives(world: World) -> str:
     world.classes = frozenset()
     for row in world.outcomes:
@@ -186,11 +177,6 @@ def plant_a_file_in_place_of_the_log(world: World) -> str:
     return "!log: a file; expected the folder"
 
 
-def plant_no_log_yet(world: World) -> str:
-    world.rows = []
-    return "!log: no requests-.*parquet there; .* within a minute of the first request"
-
-
 def plant_a_version_of_another_number(world: World) -> str:
     for row in world.rows:
         row["version"] = "7"
@@ -201,11 +187,6 @@ def plant_another_bundle_of_the_same_number(world: World) -> str:
     for row in world.rows:
         row["bundle"] = OTHER
     return "too few rows: 0 of 0 labelled.*it answered no row of this log"
-
-
-def plant_lost_rows(world: World) -> str:
-    world.write_log(lost={"write": {"champion": 30}})
-    return r"30 rows were lost by the server \(write, champion\)"
 
 
 def plant_a_cut_file(world: World) -> str:
@@ -301,15 +282,6 @@ def plant_labels_after_seeing_the_answer(world: World) -> str:
     return "cannot tell: .*labels that decide nothing.*: 400, 0.950 right"
 
 
-def plant_a_client_that_chooses_its_ids(world: World) -> str:
-    """Whoever labels chooses among ids; what was drawn is a number of the server's."""
-    for number, row in enumerate(world.rows):
-        row["draw"] = 0.005 if number % 2 else 0.5
-    chosen = [row for number, row in enumerate(world.outcomes) if number >= 20 or number % 2]
-    world.outcomes = [row for number, row in enumerate(chosen) if number % 3 or number < 60]
-    return "cannot tell"
-
-
 def plant_a_worse_model(world: World) -> str:
     for row in world.outcomes[:80]:
         row["label"] = "b"
@@ -336,6 +308,13 @@ def plant_two_groups_that_are_apart(world: World) -> str:
     for number, row in enumerate(world.outcomes):
         row["team"] = "xy"[number < 100]
     return r"team=x is right 0\.200 more often than team=y \(0\.0.*max_gap is 0\.05"
+
+
+def plant_outcomes_without_the_column_of_groups(world: World) -> str:
+    plant_two_groups_that_are_apart(world)
+    for row in world.outcomes:
+        row["Team"] = row.pop("team")
+    return "holds: .*no column 'team' of evaluation.groups: its groups are not compared"
 
 
 def plant_a_time_that_no_calendar_has(world: World) -> str:
@@ -390,6 +369,34 @@ def test_a_sound_log_holds(tmp_path: Path) -> None:
     assert describe(report).startswith("holds: 400 of 400 labelled, 380 right")
     assert report["champion"]["low"] < 0.95 < report["champion"]["high"]
     assert report["lines"].count("\n") == 0, report["lines"]
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("https://me:secret@host/a.csv?key=secret", "https://host/a.csv: .* download the file"),
+        ("nowhere://bucket/a.csv", "nowhere://bucket/a.csv: Protocol not known"),
+    ],
+)
+def test_an_address_that_is_not_read_is_named(address: str, said: str, tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.answer("r0")
+    with pytest.raises(PlumblineError, match=f"^{said}"):
+        world.look(path=address)
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_outcomes(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.live()
+    world.write_log()
+    rows = "".join(f"{row['request_id']},{row['label']}\n" for row in world.outcomes)
+    world.outcomes, peaks = [], []
+    for times in (50, 1000):
+        (tmp_path / "outcomes.csv").write_text("request_id,label\n" + times * rows)
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            peaks.append(pool.submit(measure_look, world).result())
+    assert peaks[1] < peaks[0] + 100, f"{peaks} MB"
 
 
 def pass_all(rows: Any, *_: float) -> Any:

@@ -135,7 +135,7 @@ def _open(url: str, shown: str, seconds: float, headers: dict[str, str]) -> "Ite
         raise DataError(f"{shown}: cannot be fetched ({error})") from None
     except (httpx2.InvalidURL, UnicodeError):  # its text may hold a part of a password
         raise ParamsError(
-            f"data.source: {shown}: not a valid address; expected one like https://HOST/PATH"
+            f"{shown}: not a valid address; expected one like https://HOST/PATH"
         ) from None
     except (ImportError, ValueError) as error:  # of a proxy with a scheme that is not supported
         reason = f"{error}; unset ALL_PROXY, or name an http:// proxy there"

@@ -69,7 +69,7 @@ def _open_existing(url: str) -> list[Any]:
             existing = [file for file in fsspec.open_files(url, "rb") if file.fs.exists(file.path)]
         except (ValueError, ImportError) as error:
             reason = hide_secrets_in_text(str(error))
-            raise ParamsError(f"data.source: {shown}: {reason}") from None
+            raise ParamsError(f"{shown}: {reason}") from None
     if not existing:
         raise DataError(f"{shown}: no such file")
     return existing
