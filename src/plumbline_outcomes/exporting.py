@@ -195,6 +195,11 @@ def _list_samples(files: "Mapping[str, pd.DataFrame]") -> dict[tuple[str, int], 
     for name, rows in files.items():
         if name.startswith(UNIFORM):
             for row in rows[[*KEYS, *CHANCE]].to_dict("records"):
+                if row["drawn"] not in (drawing.UNIFORM, "all"):
+                    raise DataError(
+                        f"{name}: the row of request {row['request_id']!r} was chosen "
+                        f"({row['drawn']}), not drawn by chance: move it to a file {CHOSEN}..."
+                    )
                 samples[row["request_id"], row["row"]] = {key: row[key] for key in CHANCE}
     return samples
 

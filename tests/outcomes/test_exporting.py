@@ -166,6 +166,17 @@ def test_a_later_sheet_leaves_a_sample_as_it_is(world: World) -> None:
     assert (after["label"] == "b").sum() == 40
 
 
+def test_a_chosen_row_that_somebody_moved_to_those_of_chance_is_named(world: World) -> None:
+    sheet = label(world)
+    rows, _ = export(world, sheet)
+    chosen = rows[rows["file"] == "outcomes-chosen-2026-03-10.parquet"].drop(columns="file")
+    path = world.folder / "raw/outcomes-uniform-2026-03-10.parquet"
+    pd.concat([pd.read_parquet(path), chosen[:1]]).to_parquet(path)
+    name = chosen["request_id"].iloc[0]
+    with pytest.raises(DataError, match=f"{path.name}: the row of request '{name}' was chosen"):
+        export(world, sheet)
+
+
 def test_a_column_of_outcomes_says_nothing_of_where_a_row_is_from(world: World) -> None:
     sheet = label(world).assign(bundle="other", entry="x", answered_at="2020-01-01")
     rows, _ = export(world, sheet)
