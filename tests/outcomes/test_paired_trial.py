@@ -1,13 +1,13 @@
 """A trial of two versions by pairs: its plan, its counts, its verdict, and what that allows."""
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from tests.support.outcomes import (
@@ -22,7 +22,13 @@ from tests.support.outcomes import (
 )
 from tests.support.outcomes import begin_trial as begin
 
-from plumbline.contract.errors import DataError, ParamsError, RefusedError, RegistryError
+from plumbline.contract.errors import (
+    DataError,
+    JournalError,
+    ParamsError,
+    RefusedError,
+    RegistryError,
+)
 from plumbline.contract.params import Champion, Params
 from plumbline.contract.task import Field, Signature
 from plumbline.registry import journal_rules, model_versions, promotion
@@ -132,6 +138,26 @@ def test_who_is_better_wins_once_and_may_be_promoted(paired: Trial) -> None:
     assert again == move
 
 
+def test_a_canary_that_was_taken_out_may_win_by_the_rows_that_it_had(paired: Trial) -> None:
+    """It differed too often, as the champion is wrong there: nobody returned it."""
+    paired.fill(90, won=60)
+    for number in range(1000):
+        paired.world.answer(f"later{number}", at=paired.begin + 2 * DAY)
+    assert paired.look(record=True)["end"].startswith("better (journal entry")
+    promotion.promote("line", CHALLENGER, "1", "", needs_trial="paired")
+
+
+def test_a_verdict_that_was_forged_in_the_database_promotes_nobody(paired: Trial) -> None:
+    paired.fill(100, won=5, lost=5)
+    assert paired.look(days=40, record=True)["end"].startswith("open (journal entry")
+    number = read_entries("outcomes")[-1].number
+    with sqlite3.connect("mlruns/journal.db") as journal:
+        better = """replace(reason, '"verdict": "open"', '"verdict": "better"')"""
+        journal.execute(f"UPDATE plumbline_journal SET reason = {better}")  # noqa: S608
+    with pytest.raises(JournalError, match=f"check failed at entry {number} .hash mismatch"):
+        promotion.promote("line", CHALLENGER, "1", "", needs_trial="paired")
+
+
 def test_the_journal_alone_gives_the_e_value_again(paired: Trial) -> None:
     paired.fill(300, won=15, lost=10)
     paired.fill(300, won=15, lost=10, at=paired.begin + 2 * DAY)
@@ -163,21 +189,6 @@ def test_equal_answers_are_never_better(paired: Trial) -> None:
     paired.world.tell("same0-0", "b")
     found = paired.look(record=True)
     assert (found["verdict"], found["gain"], found["labelled"]) == ("open", 0.0, 0)
-
-
-def test_equal_models_win_no_more_often_than_the_level(paired: Trial) -> None:
-    random = np.random.default_rng(0)
-    plan = replace(paired.plan, level=0.025)
-    ends = []
-    for _ in range(200):
-        numbers = random.multinomial(3000, [0.05, 0.9, 0.05])
-        counts = dict(zip(("-1.0", "0.0", "1.0"), numbers.tolist(), strict=True))
-        day = {"rows": 3000, "differs": 300, "labelled": 300, "low": counts, "high": counts}
-        found = trial_look.weigh(plan, [day])
-        ends.append((found["better_e"] >= 1 / plan.level, found["worse_e"] >= 1 / trial_look.WORSE))
-    won, lost = np.mean(ends, axis=0)
-    assert won <= 0.03
-    assert lost <= 0.02
 
 
 TEXTS = {"type": "array", "items": {"type": "string"}}

@@ -52,16 +52,19 @@ def test_a_server_of_mlflow_sends_the_tag_on(
     monkeypatch.setenv("MLFLOW_WEBHOOK_ALLOW_PRIVATE_IPS", "true")
     monkeypatch.setenv("MLFLOW_WEBHOOK_SECRET_ENCRYPTION_KEY", b64encode(bytes(32)).decode())
     monkeypatch.setenv("PLUMBLINE_JOURNAL_URI", f"sqlite:///{folder}/journal.db")
-    with serve_answers(receive) as receiver:
-        with run_mlflow_server(folder, f"sqlite:///{folder}/server.db") as address:
-            monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
-            make_first_champion(add_version(folder, 1))
-            client = model_versions.connect_registry()
+    with run_mlflow_server(folder, f"sqlite:///{folder}/server.db") as address:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", address)
+        make_first_champion(add_version(folder, 1))
+        client = model_versions.connect_registry()
+        entry = record("2 of 5 tests show drift")
+        with serve_answers(receive) as receiver:
             client.create_webhook("alerts", receiver, ["model_version_tag.set"], secret=SIGNED_WITH)
-            entry = record("2 of 5 tests show drift")
             send_alert(entry, "drift")
             request = received.get(timeout=START_S)
-        send_alert(entry, "drift")  # the server is gone
+        send_alert(entry, "again")  # the receiver is gone
+        assert client.get_model_version(NAME, "1").tags[ALERT_TAG].startswith("again: 2 of 5")
+        assert not caplog.records
+    send_alert(entry, "drift")  # the server too
     assert received.empty()
     told = json.loads(request.body)["data"]
     assert (told["name"], told["version"], told["key"]) == (NAME, "1", ALERT_TAG)
