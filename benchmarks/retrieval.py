@@ -83,7 +83,7 @@ def compare(name: str, num_pairs: int, beside: Path) -> None:
     learner.save(Path.cwd())
     encoder = GraphEncoder(Path.cwd(), read_json(Path("search.json"))["encoder"], "fp32")
     start = time.process_time()
-    encoder.encode_passages(corpus.texts)
+    encoder.encode(corpus.texts, passages=True)
     seconds["plumbline"].append(time.process_time() - start)
     asked |= {"passages": corpus.texts, "precision": hardware.precision}
     environment = os.environ | {"PYTHONPATH": f"{beside}{os.pathsep}{ROOT / 'src'}"}
@@ -91,7 +91,7 @@ def compare(name: str, num_pairs: int, beside: Path) -> None:
     subprocess.run(command, input=told, text=True, env=environment, check=True, stdout=2)
     peer = np.load(ENCODED)
     seconds[PEER] = peer["seconds"].tolist()
-    known = SimpleNamespace(encode_queries=lambda _: peer["queries"])
+    known = SimpleNamespace(encode=lambda *_, **_options: peer["queries"])
     found = Predictor(vars(corpus), None, known, peer["passages"], params.data.max_chars)
     models: dict[str, Any] = build_baselines(params, examples)
     models |= {PEER: found, "plumbline": load(Path.cwd())}

@@ -102,8 +102,7 @@ class Predictor:
         queries = [query.strip()[: self._max_chars] for query in queries]  # as ingest does
         encoded: Any = None
         if self._encoder is not None:
-            encode = self._encoder.encode_passages if passages else self._encoder.encode_queries
-            encoded = encode(queries)
+            encoded = self._encoder.encode(queries, passages=passages)
         names = ("id", "ids", "scores", "texts", "vector", "tokens")
         answers: dict[str, list[Any]] = {name: [] for name in names}
         for row, query in enumerate(queries):
@@ -132,7 +131,7 @@ class Predictor:
             known = dict(zip(self.texts, vectors, strict=True))
             new = [text for text in corpus["texts"] if text not in known]
             if new:
-                encoded = self._encoder.encode_passages(new).astype(np.float16)
+                encoded = self._encoder.encode(new, passages=True).astype(np.float16)
                 known |= zip(new, encoded, strict=True)
             vectors = np.stack([known[text] for text in corpus["texts"]])
         return Predictor(corpus, words, self._encoder, vectors, self._max_chars, self.forms)
@@ -191,29 +190,23 @@ class GraphEncoder:
         self.num_bytes = path.stat().st_size
         self._session = open_graph(path)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        self._prefixes = config["query_prefix"], config["passage_prefix"]
+        self._prefixes = {False: config["query_prefix"], True: config["passage_prefix"]}
         self._max_call = 0 if form == "int8" else MAX_CALL
         self._threads = ThreadPoolExecutor(_count_cores(), thread_name_prefix="onnxruntime")
 
-    def encode_queries(self, queries: Sequence[str]) -> np.ndarray:
-        """Return the unit vectors of queries, [queries, D], float32."""
-        return self._encode(self._prefixes[0], queries, 0)
-
-    def encode_passages(self, passages: Sequence[str]) -> np.ndarray:
-        """Return the unit vectors of passages, [passages, D], float32."""
-        return self._encode(self._prefixes[1], passages, self._max_call)
-
-    def count_tokens(self, text: str) -> int:
-        """Count the tokens of a text without prefix, as far as they are read."""
-        return len(self._tokenizer.encode(text).ids)
-
-    def _encode(self, prefix: str, texts: Sequence[str], max_call: int) -> np.ndarray:
+    def encode(self, texts: Sequence[str], *, passages: bool) -> np.ndarray:
+        """Return the unit vectors of texts, [texts, D], float32: of queries or of passages."""
+        prefix, max_call = self._prefixes[passages], self._max_call if passages else 0
         encodings = self._tokenizer.encode_batch_fast([prefix + text for text in texts])
         tokens = [encoding.ids for encoding in encodings]
         calls = share_calls(list(map(len, tokens)), max_call)
         inputs = [np.array([tokens[place] for place in call], np.int64) for call in calls]
         vectors = np.concatenate(list(self._threads.map(self._run, inputs)))
         return vectors[np.argsort(np.concatenate(calls))]
+
+    def count_tokens(self, text: str) -> int:
+        """Count the tokens of a text without prefix, as far as they are read."""
+        return len(self._tokenizer.encode(text).ids)
 
     def _run(self, ids: np.ndarray) -> np.ndarray:
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids)}

@@ -57,7 +57,9 @@ def test_the_bundle_finds_what_the_model_finds(folder: Path, params: RetrievalPa
     queries = read_queries(layout.EXAMPLES, "test")["query"].tolist()[:20]
     config = params.candidates["base"]
     encoder = TorchEncoder(config, load_model(config))  # type: ignore[arg-type]
-    cosines = encoder.encode_queries(queries) @ encoder.encode_passages(corpus.texts).T
+    cosines = (
+        encoder.encode(queries, passages=False) @ encoder.encode(corpus.texts, passages=True).T
+    )
     answers = load(bundle).predict({"query": queries}, top_k=1)
     best = cosines.max(axis=1)
     assert np.array([row[0] for row in answers["scores"]]) == pytest.approx(best, abs=2e-3)
@@ -209,8 +211,8 @@ def test_padding_changes_no_vector(params: RetrievalParams) -> None:
     model = load_model(config)  # type: ignore[arg-type]
     encoder = TorchEncoder(config, model)  # type: ignore[arg-type]
     texts = ["parcel 1", "invoice 2 and then password 3 and then parcel 4"]
-    together = encoder.encode_queries(texts)
-    alone = np.concatenate([encoder.encode_queries([text]) for text in texts])
+    together = encoder.encode(texts, passages=False)
+    alone = np.concatenate([encoder.encode([text], passages=False) for text in texts])
     assert together == pytest.approx(alone, abs=1e-5)
     assert np.linalg.norm(together, axis=1) == pytest.approx(1, abs=1e-5)
 

@@ -19,17 +19,14 @@ CORPUS = {"ids": ["p0", "p1", "p2", "p3"], "texts": TEXTS}
 
 
 class FixedEncoder:
-    """A query is as near to passage n as its n-th letter says."""
+    """A query is as near to passage n as its n-th letter says, a passage has them in reverse."""
 
-    def encode_queries(self, queries: list[str]) -> np.ndarray:
-        """Return one vector for each query."""
-        vectors = np.array([[float(letter) for letter in query[:4]] for query in queries])
+    def encode(self, texts: list[str], *, passages: bool) -> np.ndarray:
+        """Return one vector for each text."""
+        read = [text[::-1] if passages else text for text in texts]
+        vectors = np.array([[float(letter) for letter in text[:4]] for text in read])
         lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
         return (vectors / lengths).astype(np.float32)
-
-    def encode_passages(self, passages: list[str]) -> np.ndarray:
-        """Return one vector for each passage: that of the digits in reverse."""
-        return self.encode_queries([passage[::-1] for passage in passages])
 
     def count_tokens(self, text: str) -> int:
         """Return the number of letters."""

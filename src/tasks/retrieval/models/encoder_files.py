@@ -69,9 +69,9 @@ def save_encoder(
     described = describe_search(config, params.data.max_chars)
     write_search(corpus, described, folder)
     encoder = GraphEncoder(folder, described["encoder"], TRAINED_FORM)
-    vectors = encoder.encode_passages(corpus.texts)
+    vectors = encoder.encode(corpus.texts, passages=True)
     tried = corpus.texts[:NUM_TRIED]
-    expected = TorchEncoder(config, model).encode_passages(tried)
+    expected = TorchEncoder(config, model).encode(tried, passages=True)
     difference = float(np.abs(vectors[:NUM_TRIED] - expected).max())
     if not difference <= TOLERANCE:  # NaN is caught too
         raise TrainingError(
@@ -133,7 +133,7 @@ def compare_encoder(
     vectors = load_arrays(folder / VECTORS)["vectors"].astype(np.float32)
     tried = np.random.default_rng(len(texts)).permutation(len(texts))[:NUM_AGAIN]
     encoder = GraphEncoder(folder, described, TRAINED_FORM)
-    again = encoder.encode_passages([texts[place] for place in tried])
+    again = encoder.encode([texts[place] for place in tried], passages=True)
     distance = float(np.abs(again - vectors[tried]).max())
     compared = []
     if config.int8:

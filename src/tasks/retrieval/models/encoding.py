@@ -45,19 +45,13 @@ class TorchEncoder:
     def __init__(self, config: EncoderSettings, model: SentenceEncoder) -> None:
         self._model = model.eval()
         self._tokenizer = load_tokenizer(config)
-        self._prefixes = config.query_prefix, config.passage_prefix
-
-    def encode_queries(self, queries: Sequence[str]) -> np.ndarray:
-        """Return the vectors of queries (queries, width)."""
-        return self._encode([self._prefixes[0] + text for text in queries])
-
-    def encode_passages(self, passages: Sequence[str]) -> np.ndarray:
-        """Return the vectors of passages (passages, width)."""
-        return self._encode([self._prefixes[1] + text for text in passages])
+        self._prefixes = {False: config.query_prefix, True: config.passage_prefix}
 
     @torch.inference_mode()
-    def _encode(self, texts: Sequence[str]) -> np.ndarray:
-        rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]
+    def encode(self, texts: Sequence[str], *, passages: bool) -> np.ndarray:
+        """Return the vectors (texts, width) of queries or of passages."""
+        prefixed = [self._prefixes[passages] + text for text in texts]
+        rows = [encoding.ids for encoding in self._tokenizer.encode_batch_fast(prefixed)]
         order = sorted(range(len(rows)), key=lambda row: len(rows[row]))
         vectors = np.empty((len(rows), self._model.body.config.hidden_size), np.float32)
         for start in range(0, len(order), BATCH):

@@ -51,7 +51,7 @@ def build_baselines(params: RetrievalParams, examples: Path) -> dict[str, Predic
             from tasks.retrieval.models.encoding import TorchEncoder, load_model
 
             encoder = TorchEncoder(config, load_model(config))
-            vectors = encoder.encode_passages(corpus.texts)
+            vectors = encoder.encode(corpus.texts, passages=True)
             baselines["base"] = Search(vars(corpus), None, encoder, vectors, params.data.max_chars)
             break
     return baselines
