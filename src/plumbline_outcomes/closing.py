@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.errors import DataError
+from plumbline.process.leftovers import remove_leftovers
 from plumbline.registry.desk import open_desk
 from plumbline.registry.journal import Decision, Entry
 from plumbline.registry.journal_rules import read_facts
@@ -85,7 +86,8 @@ class ClosedDays:
         due, why_open = _list_due(rows, last, gaps)
         plan = None if plan and plan.ended else plan
         with open_desk(self.model) as desk:
-            self._folder.remove_leftovers()
+            if self._folder.local:
+                remove_leftovers(self._folder.local)
             ended = find_end(plan, desk.entries, self._folder.digest) if plan else ""
             if ended:
                 raise DataError(f"{self._folder.shown}: {ended} since a moment; run it again")

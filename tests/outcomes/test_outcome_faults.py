@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from tests.support.outcomes import NOON, NOW, OTHER, World, measure_look
+from tests.support.outcomes import NOON, NOW, OTHER, World
 
 from plumbline.contract.errors import DataError, PlumblineError
 from plumbline.contract.params import Groups
@@ -391,11 +391,13 @@ def test_memory_does_not_grow_with_outcomes(tmp_path: Path) -> None:
     world.live()
     world.write_log()
     rows = "".join(f"{row['request_id']},{row['label']}\n" for row in world.outcomes)
-    world.outcomes, peaks = [], []
+    world.outcomes, peaks, path = [], [], tmp_path / "outcomes.csv"
     for times in (50, 1000):
-        (tmp_path / "outcomes.csv").write_text("request_id,label\n" + times * rows)
+        path.write_text("request_id,label\n" + times * rows)
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-            peaks.append(pool.submit(measure_look, world).result())
+            pool.submit(world.look, path=path).result()
+            status = pool.submit(Path("/proc/self/status").read_text).result()
+        peaks.append(int(status.partition("VmHWM:")[2].split()[0]) // 1000)
     assert peaks[1] < peaks[0] + 100, f"{peaks} MB"
 
 

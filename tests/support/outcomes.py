@@ -143,13 +143,6 @@ def read_entries(*actions: str) -> list[Entry]:
     return [entry for entry in promotion.read_history("line") if entry.action in actions]
 
 
-def measure_look(world: World) -> int:
-    """The most memory of this process, in MB, after a look at outcomes that are there."""
-    world.look(path=world.folder / "outcomes.csv")
-    status = Path("/proc/self/status").read_text()
-    return int(status.partition("VmHWM:")[2].split()[0]) // 1000
-
-
 def record_outcomes(world: World) -> list[str]:
     """Close the days of a world, in a process of its own; return them."""
     path = world.folder / f"{os.getpid()}.csv"

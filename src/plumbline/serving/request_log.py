@@ -162,7 +162,7 @@ class RequestLog:
             return
         self._num_files += 1
         metrics.LOGGED_ROWS.inc(len(rows))
-        if folder.is_local and time.monotonic() >= self._next_sweep:
+        if folder.local and time.monotonic() >= self._next_sweep:
             self._next_sweep = time.monotonic() + SWEEP_S
             self._sweep(folder)
 

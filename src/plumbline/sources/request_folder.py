@@ -11,7 +11,6 @@ from typing import IO, cast
 from plumbline.contract.errors import DataError
 from plumbline.contract.layout import TEMPORARY
 from plumbline.process.files import write_aside
-from plumbline.process.leftovers import remove_leftovers
 from plumbline.sources.addresses import find_local_path, hide_secrets
 from plumbline.sources.stores import name_store_errors, open_store
 
@@ -28,13 +27,9 @@ class RequestFolder:
     def __init__(self, address: str) -> None:
         self.shown = hide_secrets(address)
         local = find_local_path(address)
-        self._local = Path(local) if local is not None else None
+        # On this machine nobody else removes old files, and what killed processes left.
+        self.local = Path(local) if local is not None else None
         self._store, self._path = open_store(address, "requests")
-
-    @property
-    def is_local(self) -> bool:
-        """Whether it is on this machine, where nobody else removes old files."""
-        return self._local is not None
 
     @property
     def digest(self) -> str:
@@ -42,8 +37,8 @@ class RequestFolder:
 
         The same path on two machines has the same digest.
         """
-        if self._local is not None:
-            place = os.path.realpath(self._local)
+        if self.local is not None:
+            place = os.path.realpath(self.local)
         else:  # the address without user has no container of Azure, the path no host
             place = f"{self.shown.rstrip('/')} {self._path}"
         return hashlib.sha256(os.fsencode(place)).hexdigest()[:12]
@@ -58,10 +53,10 @@ class RequestFolder:
 
     def list_log(self) -> list[str]:
         """List the files of the log, oldest first; DataError where it has none."""
-        if self._local is not None and self._local.is_file():
+        if self.local is not None and self.local.is_file():
             raise DataError(f"{self.shown}: a file; expected the folder of a log of requests")
         try:
-            is_missing = self._local is not None and not self._local.exists()
+            is_missing = self.local is not None and not self.local.exists()
             names = [] if is_missing else self.list_names()
         except OSError as error:
             raise DataError(f"{self.shown}: cannot be read ({error.strerror})") from None
@@ -88,19 +83,14 @@ class RequestFolder:
 
         On this machine that is at once; in a store it takes as long as the file takes to be sent.
         """
-        if self._local is not None:
-            hidden = self._local / f".{secrets.token_hex(8)}{TEMPORARY}"
+        if self.local is not None:
+            hidden = self.local / f".{secrets.token_hex(8)}{TEMPORARY}"
             with write_aside(hidden) as aside:
                 aside.write_bytes(content)
-            hidden.rename(self._local / choose_name())
+            hidden.rename(self.local / choose_name())
             return
         with name_store_errors(self.shown):
             self._store.pipe_file(f"{self._path}/{choose_name()}", content)
-
-    def remove_leftovers(self) -> None:
-        """Remove what killed processes left on this machine while they wrote; a store has none."""
-        if self._local is not None:
-            remove_leftovers(self._local)
 
     def delete(self, name: str) -> None:
         """Delete a file, unless that was done already, by another server on the folder say."""
