@@ -53,7 +53,7 @@ def test_pairs_in_a_registered_search_out(ran: Checkout) -> None:
     for name in ("baselines", "leakage", "bounds", "behaviour", "replay", "slices"):
         assert status[name] == "pass", name
     figures = {path.stem for path in (ran.path / "reports/plots").glob("*.svg")}
-    assert figures >= {"recall", "loss"}
+    assert figures == {"recall", "overlap"}  # one epoch has no curve
 
 
 def test_pyfunc_ranks_as_evaluation(ran: Checkout, told: list[list[str]]) -> None:

@@ -143,7 +143,8 @@ def test_few_pairs_may_be_won_by_what_does_not_learn(tmp_path: Path) -> None:
     assert list(load(propose_search(5000, english=0.0), tmp_path).candidates) == ["bm25"]
 
 
-def test_splits_that_a_folder_has_are_reckoned_with() -> None:
+def test_splits_that_a_folder_has_are_reckoned_with(tmp_path: Path) -> None:
+    assert load(propose_search(5000, test=60), tmp_path).validation.min_rows == 30
     assert "for about 450 pairs of train" in " ".join(propose_search(1500).reasons)
     assert "for about 975 pairs of train" in " ".join(propose_search(1500, test=300).reasons)
     for num_rows in (1500, 5000):

@@ -68,19 +68,15 @@ def trace_candidates(candidates: Sequence[Candidate], table: str, x: str, y: str
 
 
 def trace_losses(candidates: Sequence[Candidate]) -> list[Line]:
-    """Return by epoch the validation loss of each candidate, and dotted its training loss.
-
-    Of a single epoch there is no line.
-    """
+    """Return losses of validation and, dotted, of train by epoch, where there are several."""
     lines = []
     for candidate, (colour, marker) in assign_styles(candidates):
         losses = [("validation/loss", candidate.name, marker, "-"), ("train/loss", None, "", ":")]
         for column, label, mark, style in losses:
-            if candidate.history is None or column not in candidate.history:
-                continue
-            rows = candidate.history.dropna(subset=[column])
-            if len(rows) > 1:
-                lines.append(Line(rows["epoch"], rows[column], label, colour, mark, style))
+            if candidate.history is not None and column in candidate.history:
+                rows = candidate.history.dropna(subset=[column])
+                if len(rows) > 1:
+                    lines.append(Line(rows["epoch"], rows[column], label, colour, mark, style))
     return lines
 
 

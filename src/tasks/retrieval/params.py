@@ -157,8 +157,8 @@ class RetrievalParams(Params):
         untrained = {name for name, config in self.candidates.items() if config.kind != "tuned"}
         if self.control.candidates and self.evaluation.simple_candidate in untrained:
             raise ValueError(
-                "control.candidates: [] where evaluation.simple_candidate has not learned: an "
-                "encoder trained on shuffled passages knows more than the baselines that are left"
+                "control.candidates: set [] where evaluation.simple_candidate is not trained: the "
+                "baselines that are left know less than an encoder trained on shuffled passages"
             )
         for name in untrained.intersection(self.control.candidates):
             raise ValueError(f"control.candidates: {name} learns from no pair; name a tuned one")

@@ -65,7 +65,7 @@ def test_signs_that_mean_something_tell_queries_apart(folder: Path) -> None:
     source = describe_file(write_pairs(folder, [*list_pairs(60), *rows]))
     assert sum(len(table) for table in ingest(folder, **source).values()) == 64
     assert list_notices(folder, **source) == [
-        "1 queries differ from an earlier one in case and stops alone: they are one"
+        "1 queries differ from an earlier one only in capitals or punctuation: they are one"
     ]
 
 
@@ -117,7 +117,7 @@ def test_a_folder_of_judgements_keeps_its_test_split_and_grades(folder: Path, ju
     assert dict(zip(first["passages"], first["grades"], strict=True)) == {"d0": 2, "d40": 1}
     assert list(first["negatives"]) == ["d59"]
     (notice,) = list_notices(folder, **source)[1:]
-    assert notice.startswith("1 judgements and chosen labels of queries that another")
+    assert notice.startswith("1 judgements and chosen labels are left out, as another split")
     assert len(found["train"]) + len(found["validation"]) == 40
     assert find_splits(build_params(**source), {"query": ["where is parcel 0"]}) == [None]
     assert read_corpus(folder / "out/examples").texts[0].startswith("Page 0 The parcel")
@@ -186,7 +186,8 @@ def test_labels_of_answers_are_ids_as_a_table_writes_them_or_said_to_be_new(fold
     right = pd.concat(found.values()).set_index("query")["passages"]
     assert (right["how about a"], right["how about c"]) == (["12"], ["3"])
     assert list_notices(folder, **source) == [
-        "1 passages are labels of answers that are no id and no known text, such as '012'"
+        "1 labels of answers are neither an id nor a known text: each became a passage, "
+        "such as '012'"
     ]
 
 
@@ -272,7 +273,7 @@ def test_shuffled_passages_are_those_of_other_queries(tmp_path: Path) -> None:
         ("data.source", "elsewhere/pairs.csv", "generated: is set where source is"),
         ("data.split.test", 0.6, "less than 0.5"),
         ("control.candidates", ["bm25"], "bm25 learns from no pair"),
-        ("evaluation.simple_candidate", "bm25", "simple_candidate has not learned"),
+        ("evaluation.simple_candidate", "bm25", "simple_candidate is not trained"),
     ],
 )
 def test_params_that_cannot_be_meant(path: str, value: Any, message: str) -> None:

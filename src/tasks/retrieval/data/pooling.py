@@ -14,13 +14,13 @@ from tasks.retrieval.params import MAX_PASSAGES
 
 STOPS = re.compile(r"[][().,;:!?¿¡\"'\u2019“”«»…]|-(?!\d)")  # not + # < > -5: C++ and C# are two
 ELSEWHERE = (
-    "{number} judgements and chosen labels of queries that another split has are left out: a query "
-    "has those of test, else of validation, else of the source"
+    "{number} judgements and chosen labels are left out, as another split has their query: test "
+    "comes first, then validation, then the source"
 )
-ALIKE = "{number} queries differ from an earlier one in case and stops alone: they are one"
+ALIKE = "{number} queries differ from an earlier one only in capitals or punctuation: they are one"
 REPEATED = "{number} passages have the text of another one, whose id counts"
 UNKNOWN = (
-    "{number} passages are labels of answers that are no id and no known text, such as "
+    "{number} labels of answers are neither an id nor a known text: each became a passage, such as "
     "{first!r:.60}"
 )
 Notes = defaultdict[str, list[str]]  # what was found, by its sentence
