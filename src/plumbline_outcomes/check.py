@@ -203,11 +203,11 @@ def _score_rows(subject: Subject, joined: JoinedRows) -> tuple["pd.DataFrame", l
     given, known = (
         ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
     )
-    classes_told = f", whose classes are such as {known}" if classes else ""
+    classes_told = f", and the model answers such as {known}" if classes else ""
     raise DataError(
-        f"none of {len(scores):,} answers is right by labels such as {given}; is it the right "
-        f"column (--label), written as the model answers{classes_told}? If so, the model knows "
-        "nothing: `plumbline rollback`"
+        f"none of {len(scores):,} answers is right: labels are such as {given}{classes_told}. "
+        "Check the column (--label) and the spelling; if both are right, the model knows nothing: "
+        "`plumbline rollback`"
     )
 
 

@@ -90,7 +90,7 @@ class ClosedDays:
                 remove_leftovers(self._folder.local)
             ended = find_end(plan, desk.entries, self._folder.digest) if plan else ""
             if ended:
-                raise DataError(f"{self._folder.shown}: {ended} since a moment; run it again")
+                raise DataError(f"{self._folder.shown}: {ended} since the start; run it again")
             known = list_closed(desk.entries, self._folder.digest, self._kind)
             for day in due:
                 if day not in known:

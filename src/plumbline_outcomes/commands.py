@@ -68,7 +68,7 @@ def judge(
         str,
         typer.Option(
             metavar="WHY",
-            help="Close days of which files of the log are missing; why that is so.",
+            help="Close days with missing files of the log too, and why.",
             show_default="such days stay open",
         ),
     ] = "",
@@ -115,7 +115,7 @@ def begin_trial(
     worth: Annotated[
         float, typer.Option(min=0.001, max=0.5, help="The smallest gain that is worth finding.")
     ] = 0.02,
-    days: Annotated[int, typer.Option(min=1, max=365, help="Later requests do not count.")] = 28,
+    days: Annotated[int, typer.Option(min=1, max=365, help="How long the trial lasts.")] = 28,
     kind: Annotated[
         Literal["truth", "reaction"],
         typer.Option(

@@ -127,8 +127,8 @@ def _read_labels(joined: JoinedRows, params: Params) -> list[dict[str, Any]]:
     if len(early) > MAX_EARLY * len(timed):
         raise DataError(
             f"{len(early):,} of {len(timed):,} labels are older than their answers, such as that "
-            f"of {early[0]['request_id']!r:.60}: a clock is wrong, or the label was known before "
-            "and the text may hold it; correct the column `at`"
+            f"of {early[0]['request_id']!r:.60}: correct the column `at` if a clock was "
+            "wrong; leave these labels out if they were known before, as the text may hold them"
         )
     return found
 

@@ -122,9 +122,9 @@ def judge(
     limits, coverage = params.outcomes, score["coverage"]
     if coverage is None or coverage < limits.min_coverage:
         return "cannot tell", (
-            f"{score['labelled']:,} of {score['deciding']:,} drawn rows have a label; "
+            f"{score['labelled']:,} of {score['deciding']:,} rows drawn by chance have a label; "
             f"outcomes.min_coverage asks for {limits.min_coverage:.0%} of them, or of all rows of "
-            "a day; `plumbline outcomes draw` lists the drawn rows"
+            "a day; `plumbline outcomes draw` lists them (uniform)"
         )
     found = _describe_share(score)
     if claim is None:
@@ -134,9 +134,9 @@ def judge(
         return "worse", found
     if score["labelled"] < params.drift.min_rows:
         return "too few rows", (
-            f"{found}; drift.min_rows requires {params.drift.min_rows}; of all {len(rows):,} rows "
-            f"{rows['labelled'].sum():,} have a label, and decide on days where "
-            f"{limits.min_coverage:.0%} have one"
+            f"{found}; drift.min_rows requires {params.drift.min_rows}; "
+            f"{rows['labelled'].sum():,} of all {len(rows):,} rows have a label; those of a day "
+            f"decide where {limits.min_coverage:.0%} of its rows have one"
         )
     return "holds", found
 
@@ -208,7 +208,7 @@ def measure_delay(rows: "pd.DataFrame") -> dict[str, float] | None:
 
 
 def measure_volunteered(rows: "pd.DataFrame") -> dict[str, Any] | None:
-    """Measure the labels that decide nothing, as nobody drew their rows; None for none."""
+    """Measure the labels that decide nothing, of rows that chance did not draw; or None."""
     others = rows[rows["score"].notna() & ~(rows["decides"] & rows["counts"])]
     if others.empty:
         return None

@@ -83,7 +83,7 @@ def _describe_labels(report: Mapping[str, Any]) -> Iterator[str]:
             yield f"{delay['before']:.0%} of labels are older than the answer: is a clock wrong?"
     if others:
         yield (
-            f"labels that decide nothing, as nobody drew their rows: {others['rows']:,}, "
+            f"labels that decide nothing, of rows that chance did not draw: {others['rows']:,}, "
             f"{others['score']:.3f} right"
         )
     worst = [

@@ -187,8 +187,8 @@ def _find_level(entries: Sequence[Entry], champion: str, num_planned: int) -> fl
     level = min(spend_level(len(spent) + 1, num_planned, LEVEL), LEVEL - sum(spent))
     if level <= 0:
         raise ParamsError(
-            f"{entries[0].model}: {len(spent)} trials against this champion have used the level of "
-            f"all {num_planned} that outcomes.planned_trials allows; the next champion has its own"
+            f"{entries[0].model}: {len(spent)} trials against this champion have used all that "
+            f"outcomes.planned_trials ({num_planned}) allows; wait for the next champion"
         )
     return level
 

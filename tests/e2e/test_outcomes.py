@@ -95,7 +95,7 @@ def test_labels_of_errors_alone_are_no_verdict_and_wrong_files_are_explained(
     labels = pd.read_csv(served.path / "labels.csv")
     labels.head(20).to_csv(served.path / "few.csv", index=False)
     said = served.run("plumbline", "outcomes", "requests", "few.csv", code=33).stdout
-    assert "labels that decide nothing, as nobody drew their rows" in said
+    assert "labels that decide nothing, of rows that chance did not draw" in said
     renamed = labels.rename(columns={"label": "intent"})
     renamed.to_csv(served.path / "renamed.csv", index=False)
     command = ("plumbline", "outcomes", "requests", "renamed.csv")

@@ -141,7 +141,7 @@ def plant_labels_that_a_model_without_classes_never_gives(world: World) -> str:
     world.classes = frozenset()
     for row in world.outcomes:
         row["label"] = "00123"
-    return "!none of 400 answers is right by labels such as"
+    return "!none of 400 answers is right: labels are such as"
 
 
 def plant_a_label_with_a_blank_and_case(world: World) -> str:
@@ -163,7 +163,7 @@ def plant_whole_numbers_as_a_table_with_gaps_writes_them(world: World) -> str:
 def plant_numbers_in_place_of_labels(world: World) -> str:
     for row in world.outcomes:
         row["label"] = {"a": "0", "b": "1"}[row["label"]]
-    return "!none of 400 answers is right by labels such as '0', '1'; .*classes are such as"
+    return "!none of 400 answers is right: labels are such as '0', '1', .*answers such as"
 
 
 def plant_reactions(world: World) -> str:
@@ -217,7 +217,7 @@ def plant_a_hook_that_drops_inputs(world: World) -> str:
 
 def plant_labels_of_errors_alone(world: World) -> str:
     world.outcomes = world.outcomes[:20]
-    return "cannot tell: .*labels that decide nothing, as nobody drew their rows: 20, 0.000 right"
+    return "cannot tell: .*decide nothing, of rows that chance did not draw: 20, 0.000 right"
 
 
 def plant_labellers_who_skip_hard_rows(world: World) -> str:
@@ -291,7 +291,7 @@ def plant_a_worse_model(world: World) -> str:
 def plant_a_day_that_is_nearly_labelled_as_a_whole(world: World) -> str:
     world.rows[0]["draw"] = 0.001
     del world.outcomes[300:]
-    return "few rows: 1 of 1 .*of all 400 rows 300 have a label, and decide on days where 90% have"
+    return "few rows: 1 of 1 .*300 of all 400 rows have a label; those of a day decide where 90%"
 
 
 def plant_two_groups_that_may_be_equal(world: World) -> str:

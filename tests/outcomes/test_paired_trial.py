@@ -391,7 +391,7 @@ def test_all_trials_against_a_champion_share_one_level(params: Params) -> None:
         found = {"verdict": "open", "is_over": True, "told": "trial", "requests": 0}
         trial.end_trial("line", plan, found | {"differs": 0, "labelled": 0})
     assert sum(levels) == pytest.approx(trial.LEVEL)
-    with pytest.raises(ParamsError, match="2 trials against this champion have used the level"):
+    with pytest.raises(ParamsError, match="2 trials against this champion have used all"):
         begin(few)
 
 
