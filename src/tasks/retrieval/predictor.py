@@ -101,7 +101,7 @@ class Predictor:
         queries = [_check_query(row, query) for row, query in enumerate(columns["query"])]
         queries = [query.strip()[: self._max_chars] for query in queries]  # as ingest does
         encoded: Any = None
-        if self._encoder is not None:
+        if self._encoder is not None and queries:
             encoded = self._encoder.encode(queries, passages=passages)
         names = ("id", "ids", "scores", "texts", "vector", "tokens")
         answers: dict[str, list[Any]] = {name: [] for name in names}

@@ -84,6 +84,7 @@ def test_another_corpus_is_searched_as_if_sealed_with_it(
 def test_an_answer_is_the_same_alone_and_in_company(folder: Path, params: RetrievalParams) -> None:
     predictor = load(save(folder, params, "both"))
     queries = read_queries(layout.EXAMPLES, "test")["query"].tolist()[:16]
+    assert predictor.predict({"query": []}, vectors=True)["ids"] == []
     together = predictor.predict({"query": queries}, vectors=True)
     for row, query in enumerate(queries):
         alone = predictor.predict({"query": [query]}, vectors=True)
