@@ -1,8 +1,9 @@
 """One look at the outcomes of a model: join, score, verdict; with `record`, days are closed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plumbline import bundle
@@ -27,6 +28,8 @@ from plumbline_outcomes.outcome_rows import OutcomesFile, open_outcomes
 if TYPE_CHECKING:
     import pandas as pd
 
+FindUnknown = Callable[[Sequence[str], Path], Mapping[str, str]]  # as in the contract of tasks
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -42,14 +45,15 @@ class Subject:
     doubt: float = 0.0
     plan: trial.Plan | None = None  # of the last trial
     history: Sequence[Entry] = ()  # of its model, oldest first
+    find_unknown: FindUnknown | None = None  # of a task whose labels are not of a few classes
 
 
 def open_subject(address: str, params: Params) -> Subject:
     """Fetch the champion and its evidence; ParamsError where its task scores no single answer."""
     version = find_version(address)
     champion = VerifiedModelCache(f"models:/{version.name}/{version.number}").fetch_latest()
-    score_answer = getattr(load_task(champion.task).scoring, "score_answer", None)
-    if score_answer is None:
+    scoring: Any = load_task(champion.task).scoring
+    if not hasattr(scoring, "score_answer"):
         raise ParamsError(
             f"the task {champion.task} cannot score a single answer: add `score_answer(answer, "
             "truth)` to its part scoring (`plumbline docs task-contract`)"
@@ -66,12 +70,13 @@ def open_subject(address: str, params: Params) -> Subject:
         champion,
         signature,
         bundle.read_source(champion.folder).get("columns", {}),
-        score_answer,
+        scoring.score_answer,
         frozenset(labels),
         live_score.read_claim(read_evidence(version), len(reference), params.evaluation.confidence),
         drawing.measure_doubt(reference),
         trial.find_trial(history),
         history,
+        getattr(scoring, "find_unknown", None),
     )
 
 
@@ -151,18 +156,22 @@ def open_given(subject: Subject, folder: RequestFolder, outcomes: str, label: st
     return open_outcomes(outcomes, labels, ignored)
 
 
-def find_new_classes(truths: list[str], classes: frozenset[str]) -> list[str]:
-    """List truths that are none of `classes`; DataError where blanks or case alone differ."""
-    folded = {_fold(name): name for name in sorted(classes)}
-    new = [truth for truth in truths if classes and truth not in classes]
-    meant = {truth: folded[_fold(truth)] for truth in new if _fold(truth) in folded}
-    if meant:
-        pairs = [f"{truth!r:.60} for {name!r:.60}" for truth, name in meant.items()]
+def find_new_classes(truths: list[str], subject: Subject) -> list[str]:
+    """List truths that no answer can be; DataError where only their spelling differs."""
+    if subject.find_unknown:
+        unknown = subject.find_unknown(truths, subject.champion.folder)
+    else:
+        classes = subject.classes
+        folded = {_fold(name): name for name in sorted(classes)}
+        new = [truth for truth in truths if classes and truth not in classes]
+        unknown = {truth: folded.get(_fold(truth), "") for truth in new}
+    pairs = [f"{truth[:120]!r} for {name[:120]!r}" for truth, name in unknown.items() if name]
+    if pairs:
         raise DataError(
-            f"{len(pairs):,} labels are not written as the classes of the model are: "
-            f"{', '.join(pairs[:5])}; write the class in the outcomes"
+            f"{len(pairs):,} labels are not written as the model's answers are: "
+            f"{', '.join(pairs[:3])}; write them so in the outcomes"
         )
-    return new
+    return list(unknown)
 
 
 def _fold(name: str) -> str:
@@ -196,12 +205,12 @@ def _score_rows(subject: Subject, joined: JoinedRows) -> tuple["pd.DataFrame", l
     rows = joined.collect(subject.score_answer)
     if joined.kind != closing.LABEL:
         return rows, []
-    scores, new_classes = rows["score"].dropna(), find_new_classes(truths, classes)
-    is_known = classes and len(new_classes) < len(truths)
+    scores, new_classes = rows["score"].dropna(), find_new_classes(truths, subject)
+    is_known = (classes or subject.find_unknown) and len(new_classes) < len(truths)
     if is_known or len(scores) < live_score.MIN_WHOLE or scores.any():
         return rows, new_classes
     given, known = (
-        ", ".join(f"{name!r:.60}" for name in names[:5]) for names in (truths, sorted(classes))
+        ", ".join(repr(name[:60]) for name in names[:5]) for names in (truths, sorted(classes))
     )
     classes_told = f", and the model answers such as {known}" if classes else ""
     raise DataError(

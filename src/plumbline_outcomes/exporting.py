@@ -70,7 +70,7 @@ def export_rows(
         raise DataError(f"{outcomes}: reactions (value) say whether an answer was liked, not what "
                         "was right; training needs a column of labels")  # fmt: skip
     joined.refuse_strangers()
-    new_classes = check.find_new_classes(joined.list_truths(), subject.classes)
+    new_classes = check.find_new_classes(joined.list_truths(), subject)
     found = _read_labels(joined, params)
     present = _read_files(goal)
     samples = _list_samples(present)

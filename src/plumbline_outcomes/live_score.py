@@ -23,6 +23,7 @@ EXIT_CODES: dict[LiveVerdict, int] = {
 }  # fmt: skip
 EXCESS = 0.05  # above the limit: an error of this size is noticed soonest
 MAX_GROUPS = 50  # of answers, to be listed
+LEAST_REPEATED = 5  # rows of a group in the mean: answers of a search hardly repeat
 MIN_WHOLE = 10  # rows of a day that may be labelled as a whole
 PLACES = 9  # of a score that is counted
 
@@ -186,7 +187,7 @@ def list_coverage(rows: "pd.DataFrame") -> list[dict[str, Any]]:
     for by, keys in (("day", rows["day"]), ("confidence", tenths), ("answer", rows["answer"])):
         groups = scored.groupby(keys.rename("name"))["score"]
         found = groups.agg(rows="size", labelled="count", score="mean").reset_index()
-        if by == "day" or len(found) <= MAX_GROUPS:
+        if by == "day" or len(found) <= min(MAX_GROUPS, len(rows) / LEAST_REPEATED):
             shown = found.assign(by=by, name=found["name"].astype(str)).astype(object)
             parts += shown.where(shown.notna(), None).to_dict("records")
     return parts

@@ -49,7 +49,7 @@ def describe_report(report: Mapping[str, Any]) -> Iterator[str]:
         (report["late"], "outcomes of days that are closed, which change no decision"),
         (report["late_answers"], "answers of days that were closed before they came: left out"),
         (report["empty"], "rows without a label"),
-        (new_classes, "are labels that no test row has: their answers count as wrong"),
+        (new_classes, "are labels that the model never gives: their answers count as wrong"),
         (log["ambiguous"], "rows of the log whose id has several inputs, left out"),
         (log["missing"], "files of the log are missing between others"),
         (log["ahead"], "rows are from after now: the clock of a server is ahead"),

@@ -170,6 +170,7 @@ def test_pairs_of_one_s_own_become_a_search_that_is_served_and_watched(
     search = OwnRepository(folder / "help", router.folder)
     (search.path / ".venv").symlink_to(router.folder)
     (router.folder / "ready").touch()
+    assert "__pycache__" not in search.run("git", "ls-files")
     params = search.path / "params.yaml"
     head, rest = params.read_text().split("  tuned:\n")
     params.write_text(head + "training:" + rest.split("\ntraining:")[1])
@@ -187,6 +188,9 @@ def test_pairs_of_one_s_own_become_a_search_that_is_served_and_watched(
             ids.append(headers["x-request-id"])
         assert server.stop() == 0
     labels = pd.DataFrame({"request_id": ids, "label": asked["Antwort"]})
+    labels.assign(label=labels["label"].str.upper()).to_csv(search.path / "labels.csv", index=False)
+    with pytest.raises(AssertionError, match="labels are not written as the model's answers are"):
+        search.run("plumbline", "outcomes", "requests", "labels.csv")
     labels.to_csv(search.path / "labels.csv", index=False)
     with pytest.raises(AssertionError, match="exit 32") as few:
         search.run("plumbline", "outcomes", "requests", "labels.csv")

@@ -134,7 +134,7 @@ def plant_a_server_an_hour_ahead(world: World) -> str:
 
 def plant_a_new_class(world: World) -> str:
     world.outcomes[399]["label"] = "d"
-    return "400 labelled, 379 right.*'d' are labels that no test row has: their answers count"
+    return "400 labelled, 379 right.*'d' are labels that the model never gives: their answers count"
 
 
 def plant_labels_that_a_model_without_classes_never_gives(world: World) -> str:
@@ -146,7 +146,7 @@ def plant_labels_that_a_model_without_classes_never_gives(world: World) -> str:
 
 def plant_a_label_with_a_blank_and_case(world: World) -> str:
     world.outcomes[399]["label"] = "A "
-    return "!1 labels are not written as the classes of the model are: 'A ' for 'a'"
+    return "!1 labels are not written as the model's answers are: 'A ' for 'a'"
 
 
 def plant_whole_numbers_as_a_table_with_gaps_writes_them(world: World) -> str:

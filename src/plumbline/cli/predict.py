@@ -77,6 +77,8 @@ def predict(
     except ValueError as error:
         raise PlumblineError(str(error)) from None
     _refuse_not_finite(answers, version.registered.label)
+    if not as_json:  # a table shows no output that was not asked for
+        answers = {name: found for name, found in answers.items() if any(x != [] for x in found)}
     records = [dict(zip(answers, row, strict=True)) for row in zip(*answers.values(), strict=True)]
     if as_json:
         for record in records:

@@ -104,6 +104,8 @@ class ScoringPart(Protocol[P]):
     #     score_answer(answer: Mapping[str, Any], truth: str) -> float
     # How right one answer is, all outputs of a row, from 0 to 1, and 1 for a right one. ValueError
     # for a truth that is none.
+    #     find_unknown(truths: Sequence[str], bundle: Path) -> dict[str, str]
+    # Optional too: truths that no answer of the bundle can be, each with what is meant, or "".
 
     def build_baselines(self, params: P, examples: Path) -> dict[str, Predictor]:
         """Return the trivial predictors that a candidate has to beat, by name."""

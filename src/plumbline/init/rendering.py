@@ -7,6 +7,7 @@ version may change that call.
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from contextlib import chdir
@@ -55,6 +56,8 @@ def render_repository(target: Path, answers: InitAnswers, wheel: Path) -> Propos
     if answers.task:
         _write_task(target, root, answers.task)
     write_record(target, version("plumbline"), own_wheel, answers)
+    for cache in list(target.rglob("__pycache__")):  # of a task that was imported to read params
+        shutil.rmtree(cache)
     return proposal
 
 

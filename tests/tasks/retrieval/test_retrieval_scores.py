@@ -10,6 +10,7 @@ import pytest
 from tests.support.small_retrieval import build_params
 from tests.support.task_examples import write_examples
 
+from plumbline.process.files import write_json
 from tasks.retrieval.data.storage import digest_text, read_corpus, read_queries
 from tasks.retrieval.params import RetrievalParams
 from tasks.retrieval.predictor import LexicalIndex
@@ -19,6 +20,7 @@ from tasks.retrieval.scoring import (
     build_baselines,
     check_behaviour,
     compute_bound,
+    find_unknown,
     score,
     score_answer,
 )
@@ -207,3 +209,10 @@ def test_a_list_begins_with_the_answer_that_is_given_alone(
 
     _, upper_case, *_ = check_behaviour(params, examples, WorstFirst())
     assert upper_case.num_passed < upper_case.num_cases / 2
+
+
+def test_labels_that_are_no_passage_are_told_from_misspelt_ones(tmp_path: Path) -> None:
+    write_json(tmp_path / "corpus.json", {"ids": ["12", "B7"], "texts": ["Call us.", "Write."]})
+    assert find_unknown(["12", "12.0", " B7", "Write.", "Call us."], tmp_path) == {}
+    found = find_unknown(["b7", "CALL US", "no such text"], tmp_path)
+    assert found == {"b7": "B7", "CALL US": "Call us.", "no such text": ""}

@@ -4,7 +4,7 @@ from tasks.retrieval.scoring.baselines import build_baselines, compute_bound
 from tasks.retrieval.scoring.behaviour import check_behaviour
 from tasks.retrieval.scoring.figures import draw_figures
 from tasks.retrieval.scoring.invariants import build_longest_input, check_answers
-from tasks.retrieval.scoring.scores import score, score_answer
+from tasks.retrieval.scoring.scores import find_unknown, score, score_answer
 
 __all__ = [
     "build_baselines",
@@ -13,6 +13,7 @@ __all__ = [
     "check_behaviour",
     "compute_bound",
     "draw_figures",
+    "find_unknown",
     "score",
     "score_answer",
 ]

@@ -1,6 +1,6 @@
 """Scores by query; every model searches the whole corpus."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -8,8 +8,10 @@ import numpy as np
 
 from plumbline.contract.records import Scores
 from plumbline.contract.task import Predictor
+from plumbline.process.files import read_json
 from plumbline.statistics.intervals import compute_mean_interval
 from tasks.retrieval.data.ingestion import list_rows
+from tasks.retrieval.data.pooling import fold_query
 from tasks.retrieval.data.storage import (
     ID_LETTERS,
     Corpus,
@@ -80,6 +82,15 @@ def score_answer(answer: Mapping[str, Any], truth: str) -> float:
         raise ValueError("empty; the right answer is a passage, or its id")
     known = {truth, read_id(truth), digest_text(truth)[:ID_LETTERS]}
     return float(answer["id"] in known or truth in answer["texts"][:1])
+
+
+def find_unknown(truths: Sequence[str], bundle: Path) -> dict[str, str]:
+    """Map truths that are no passage of a bundle to the id or text that they may mean, or ""."""
+    corpus = read_json(bundle / "corpus.json")
+    known = {*corpus["ids"], *corpus["texts"]}
+    unknown = [truth for truth in truths if not known & {truth.strip(), read_id(truth.strip())}]
+    folded = {fold_query(name): name for name in known} if unknown else {}
+    return {truth: folded.get(fold_query(truth), "") for truth in unknown}
 
 
 def _build_group_table(groups: "pd.Series", ndcg: np.ndarray) -> "pd.DataFrame":
