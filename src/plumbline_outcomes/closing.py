@@ -99,8 +99,8 @@ class ClosedDays:
                         self._folder.write(partial(str, self._name_file(day)), content)
                     known[day] = desk.note(self._decide(day, plan, accepted))
                 self._add(day, known[day])
-        if self.damage:
-            raise DataError(self.damage)
+                if self.damage:  # later days count it too
+                    raise DataError(self.damage)
         return pd.concat(self.rows, ignore_index=True) if self.rows else rows[:0], why_open
 
     def _add(self, day: str, entry: Entry) -> None:

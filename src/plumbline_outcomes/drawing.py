@@ -161,7 +161,8 @@ def write_sheet(table: "pd.DataFrame", path: Path) -> None:
         for name in table.columns.drop(["request_id", "row", "probability"]):
             is_formula = table[name].astype(str).str.startswith(FORMULA)
             safe[name] = table[name].mask(is_formula, "'" + table[name].astype(str))
-        safe.to_csv(aside, index=False, encoding="utf-8-sig")
+        # With these ends of lines a text with a bare carriage return is quoted.
+        safe.to_csv(aside, index=False, encoding="utf-8-sig", lineterminator="\r\n")
 
 
 def _digest(text: str) -> str:

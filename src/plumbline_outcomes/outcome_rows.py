@@ -39,7 +39,7 @@ class OutcomesFile:
     def describe_absent(self, params: Params) -> str:
         """Say which column of `evaluation.groups` is not there; "" for none."""
         groups = params.evaluation.groups
-        for name in groups.columns if groups else ():
+        for name in groups.columns if groups and groups.rate == "error" else ():
             if name not in self.slices:
                 return f"no column {name!r} of evaluation.groups: its groups are not compared"
         return ""

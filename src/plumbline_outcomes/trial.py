@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from plumbline.contract.answers import is_other_decision
-from plumbline.contract.errors import AbsentVersionError, ParamsError, RegistryError
+from plumbline.contract.errors import AbsentVersionError, DataError, ParamsError, RegistryError
 from plumbline.contract.params import Params
 from plumbline.registry.alerts import send_alert
 from plumbline.registry.desk import open_desk
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 LEVEL = 0.025  # chance that one version without a gain wins, of all planned against one champion
 UNKNOWN = 0.1  # the share of rows that differ, where the log has no pair yet
 WAITS_S = 60  # a row, for its file in the log
+MAX_AHEAD_S = 2 * 3600  # a plan that begins later than this would only keep others waiting
 PAIRS = """
 SELECT a.outputs AS own, b.outputs AS other
 FROM rows AS a JOIN rows AS b USING (request_id, "row", "at") WHERE a.bundle = ? AND b.bundle = ?
@@ -115,6 +116,7 @@ def measure_difference(
 
     No label is needed. Where there is no such row yet, the share is UNKNOWN. The third are the
     seconds that a server's clock is ahead: what it has answered by `now` is earlier than a plan.
+    DataError where these are more than MAX_AHEAD_S.
     """
     own, fields = subject.champion, subject.signature.outputs
     bundle = find_version(f"models:/{own.name}/{version}").tags[BUNDLE_TAG]
@@ -126,6 +128,11 @@ def measure_difference(
     ]
     (last,) = stored.query('SELECT max(epoch("at")) AS last FROM rows')["last"]
     ahead = last - now.timestamp()
+    if ahead > MAX_AHEAD_S:
+        raise DataError(
+            f"{folder.shown}: a row is from {ahead / 3600:,.0f} hours after now; set the clock of "
+            "its server right, and move the file with that row out of the folder"
+        )
     share = fmean(found) if found else UNKNOWN
     return share, len(found), ahead + WAITS_S if ahead > 0 else 0.0
 

@@ -104,7 +104,7 @@ def test_labels_of_errors_alone_are_no_verdict_and_wrong_files_are_explained(
     assert json.loads(told)["champion"]["labelled"] == NUM_REQUESTS
     labels.assign(label=labels["label"].str.upper()).to_csv(served.path / "loud.csv", index=False)
     refused = served.run("plumbline", "outcomes", "requests", "loud.csv", code=1).stderr
-    assert "are not written as the classes of the model" in refused
+    assert "are not written as the model's answers are" in refused
     assert "Traceback" not in refused
 
 

@@ -150,8 +150,7 @@ def test_an_example_of_an_own_task_adds_an_expectation(router: OwnRepository) ->
 def write_pairs(path: Path) -> Path:
     """Write 300 pairs as a spreadsheet does, 30 of which have the passage of another one."""
     settings = GeneratedQueries(train=330, validation=10, test=10, wrong_share=0.0, two_share=0.0)
-    corpus, splits = draw_pool(settings, 1)
-    texts = dict(zip(corpus.ids, corpus.texts, strict=True))
+    texts, splits = draw_pool(settings, 1)
     drawn = [(query.query, texts[query.passages[0]]) for query in splits["train"]]
     again = [(query, drawn[number][1]) for number, (query, _) in enumerate(drawn[270:300])]
     rows = [("Frage", "Antwort"), *drawn[:270], *again]

@@ -16,6 +16,7 @@ from tests.support.serving.lines import Lines
 
 from plumbline.contract.errors import DataError
 from plumbline.contract.params import Retrain
+from plumbline.process.leftovers import remove_leftovers
 from plumbline.registry import promotion
 from plumbline.registry.desk import Desk
 from plumbline.registry.journal import Entry
@@ -155,6 +156,17 @@ def die() -> str:
     """What a process that is killed has for the name of a file that it wrote."""
     os.kill(os.getpid(), signal.SIGKILL)
     return ""
+
+
+def test_a_file_of_a_server_that_is_about_to_have_its_name_is_no_leftover(tmp_path: Path) -> None:
+    folder = RequestFolder(str(tmp_path))
+
+    def name_late() -> str:
+        remove_leftovers(tmp_path)  # of a --record meanwhile
+        return "requests-1.parquet"
+
+    folder.write(name_late, b"rows")
+    assert folder.list_names() == ["requests-1.parquet"]
 
 
 def test_what_a_killed_run_left_is_removed_by_the_next(world: World) -> None:

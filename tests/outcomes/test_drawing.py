@@ -1,5 +1,6 @@
 """Which rows of a log are drawn for labels, and what their sheet shows and gives back."""
 
+import csv
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,15 @@ def test_a_sheet_comes_back_as_outcomes(drawn: World, form: str) -> None:
     assert report["slices"] == []
     with pytest.raises(DataError, match="exists, and may have labels"):
         drawing.refuse_sheet(path)
+
+
+def test_a_bare_carriage_return_stays_in_its_cell(drawn: World) -> None:
+    drawn.answer("r", text="hi\r=HYPERLINK(1)", draw=0.0)
+    path = drawn.folder / "sheet.csv"
+    drawing.write_sheet(draw_sheet(drawn)[0].assign(label="a"), path)
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        assert not [row for row in csv.reader(file) if row[0].startswith("=")]
+    assert drawn.look(path=path)["champion"]["labelled"] == 101
 
 
 def test_rows_on_which_two_versions_differ(drawn: World) -> None:

@@ -294,6 +294,8 @@ def test_what_a_server_whose_clock_is_ahead_answered_before_the_plan_is_before_i
     _, _, ahead = trial.measure_difference(*told, now)
     assert begin(params, ahead=ahead).begin > now + DAY / 24
     assert trial.measure_difference(*told, now + DAY)[2] == 0.0
+    with pytest.raises(DataError, match="a row is from 13 hours after now; set the clock"):
+        trial.measure_difference(*told, now - DAY / 2)
 
 
 def test_a_group_that_loses_keeps_a_better_one_from_winning(paired: Trial) -> None:

@@ -99,7 +99,7 @@ def _fit_search(choices: "_Choices", params: Any, answers: InitAnswers) -> None:
         _set_reach(choices, params, held_out.get("test", round(TEST_OF_FEW * answers.num_rows)))
     elif "test" in held_out:
         _set_reach(choices, params, held_out["test"])
-    least = [params["validation"]["min_rows"], *(size // 2 for size in held_out.values())]
+    least = [params["validation"]["min_rows"], *(max(1, size // 2) for size in held_out.values())]
     params["validation"]["min_rows"] = min(least)
     taken = [data["split"][name] for name in ("validation", "test") if name not in held_out]
     num_train = max(1, round((1 - sum(taken)) * answers.num_rows))

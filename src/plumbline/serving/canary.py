@@ -160,8 +160,9 @@ class CanarySlot:
 
     def _claim(self, version: str) -> None:
         """Note that this worker has the canary: one that it ended would end the next one too."""
-        others = [int(path.suffix[1:]) for path in self._end.parent.glob("canary.*")]
-        if self._end.exists() or not all(map(_is_running, others)):
+        claims = self._end.parent.glob("canary.*")
+        died = [path for path in claims if not _is_running(int(path.suffix[1:])) and path.exists()]
+        if self._end.exists() or died:
             raise ParamsError(
                 f"--canary {version}: a worker had it before; start the server again to try it"
             )

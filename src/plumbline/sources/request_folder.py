@@ -2,15 +2,14 @@
 
 import hashlib
 import os
-import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, cast
 
 from plumbline.contract.errors import DataError
-from plumbline.contract.layout import TEMPORARY
-from plumbline.process.files import write_aside
+from plumbline.process.files import publish
+from plumbline.process.leftovers import make_aside_file
 from plumbline.sources.addresses import find_local_path, hide_secrets
 from plumbline.sources.stores import name_store_errors, open_store
 
@@ -84,10 +83,10 @@ class RequestFolder:
         On this machine that is at once; in a store it takes as long as the file takes to be sent.
         """
         if self.local is not None:
-            hidden = self.local / f".{secrets.token_hex(8)}{TEMPORARY}"
-            with write_aside(hidden) as aside:
+            self.local.mkdir(parents=True, exist_ok=True)
+            with make_aside_file(self.local, "") as aside:
                 aside.write_bytes(content)
-            hidden.rename(self.local / choose_name())
+                publish(aside, self.local / choose_name())  # held until it has its name
             return
         with name_store_errors(self.shown):
             self._store.pipe_file(f"{self._path}/{choose_name()}", content)

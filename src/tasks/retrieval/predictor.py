@@ -217,7 +217,7 @@ class GraphEncoder:
 def share_calls(lengths: Sequence[int], max_call: int) -> list[list[int]]:
     """List the places of texts by call: of one length, at most `max_call` tokens or one text."""
     calls: list[list[int]] = []
-    length = 0
+    length = -1  # of the texts of the last call
     for place in np.argsort(lengths, kind="stable").tolist():
         if lengths[place] != length or (len(calls[-1]) + 1) * length > max_call:
             calls.append([])
