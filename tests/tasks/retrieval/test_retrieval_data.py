@@ -1,5 +1,6 @@
 """Pairs become a corpus and splits whose rows are independent; what cannot be meant is refused."""
 
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from plumbline.contract.task import SPLITS
 from plumbline.process.files import digest_path
 from tasks.retrieval.data import find_splits, list_rows, shuffle_labels
 from tasks.retrieval.data import ingest as write_data
+from tasks.retrieval.data.pairs import Pair
+from tasks.retrieval.data.pooling import pool_pairs
 from tasks.retrieval.data.storage import read_corpus, read_queries
 from tasks.retrieval.expectations import find_leaks
 from tasks.retrieval.params import RetrievalParams
@@ -291,3 +294,14 @@ def test_params_that_cannot_be_meant(path: str, value: Any, message: str) -> Non
 def test_a_source_outside_of_what_dvc_compares_is_refused() -> None:
     with pytest.raises(ValidationError, match="is not inside watch"):
         build_params(**describe_file("elsewhere/pairs.csv"))
+
+
+def test_a_label_may_be_an_id_that_an_earlier_equal_text_does_not_have() -> None:
+    pairs = [
+        Pair("a:1", "P one", "q one", negative="P two"),
+        Pair("a:2", "P two", "q two", passage_id="2"),
+        Pair("b:1", "2", "q three", is_label=True),
+    ]
+    texts, queries = pool_pairs(pairs, defaultdict(list))
+    assert sorted(texts.values()) == ["P one", "P two"]
+    assert [texts[query.passages[0]] for query in queries] == ["P one", "P two", "P two"]

@@ -76,6 +76,7 @@ class PassagePool:
     def __init__(self, notes: Notes) -> None:
         self.texts: dict[str, str] = {}
         self._ids: dict[str, str] = {}
+        self._named: dict[str, str] = {}  # the id of each, and of those in place of which it is
         self._notes = notes
 
     def add(self, text: str, own_id: str = "", place: str = "") -> str:
@@ -83,6 +84,7 @@ class PassagePool:
         id_ = self._ids.setdefault(text, own_id or name_passage(text))
         if self.texts.setdefault(id_, text) != text:
             raise DataError(f"{place}: the passage {id_} has another text in an earlier row")
+        self._named[own_id or id_] = id_
         if own_id not in ("", id_):
             self._notes[REPEATED].append(own_id)
         return id_
@@ -92,9 +94,9 @@ class PassagePool:
         text = pair.passage
         if not pair.is_label:
             return self.add(text, pair.passage_id, pair.place)
-        for id_ in (text, read_id(text)):
-            if id_ in self.texts:
-                return id_
+        for name in (text, read_id(text)):
+            if name in self._named:
+                return self._named[name]
         if text not in self._ids:
             self._notes[UNKNOWN].append(text)
         return self.add(text)
