@@ -88,6 +88,7 @@ def test_what_gates_compare_with_may_not_be_left_out_unseen(key: str, value: Any
 
 def test_a_limit_that_is_null_is_listed() -> None:
     assert find(**{CALIBRATION: None}) == {CALIBRATION: "null, reference at most 0.1"}
+    assert find_loosened(change(**{CALIBRATION: None}), ACCURACY, BASELINE, False) == {}
 
 
 def test_answers_that_cost_something_have_a_limit() -> None:

@@ -47,9 +47,8 @@ def judge(measured: Measurements, params: Params) -> Judgement:
     loosened: dict[str, str] = {}
     if question.baselines:  # without any, the gate baselines fails
         _, baseline = question.best_baseline
-        loosened = find_loosened(params, metric, float(baseline.mean()))
-    if "confidence" not in question.best.test.per_example:  # nothing could be asked of it
-        loosened.pop("evaluation.max_calibration_error", None)
+        is_confident = "confidence" in question.best.test.per_example
+        loosened = find_loosened(params, metric, float(baseline.mean()), is_confident)
     return Judgement(
         question=question,
         gates=results,

@@ -16,10 +16,12 @@ REFERENCE = Path(__file__).with_name("reference_limits.yaml")
 HALF = 0.5  # of what the best baseline leaves to gain
 
 
-def find_loosened(params: Params, metric: Metric, baseline: float) -> dict[str, str]:
+def find_loosened(
+    params: Params, metric: Metric, baseline: float, is_confident: bool = True
+) -> dict[str, str]:
     """Return each key of params that is looser than its reference, with both values.
 
-    `baseline` is the mean test score of the best baseline.
+    `baseline` is the mean test score of the best one; `is_confident`: answers have a confidence.
     """
     reference = load_yaml(REFERENCE)
     values = dict(flatten(params.model_dump(mode="json")))
@@ -27,6 +29,8 @@ def find_loosened(params: Params, metric: Metric, baseline: float) -> dict[str, 
         del values["evaluation.champion.margin"]  # it has to be gained: more is stricter
     if not metric.cost_unit:
         del values["evaluation.budget.cost"]
+    if not is_confident:
+        del values["evaluation.max_calibration_error"]
     if len(params.candidates) == 1:
         del values["evaluation.simple_candidate"]
     margins = _limit_margins(reference["margins"], metric, baseline)
